@@ -1,0 +1,68 @@
+"""Raw releases become typed, versioned splits; `BENCHMARKS` is the one list of what there is."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from builders.values import Benchmark, Source
+
+BENCHMARKS: tuple[Benchmark, ...] = (
+    Benchmark(
+        name="layton",
+        title="layton-eval: riddles of the Professor Layton games",
+        protocol="riddle",
+        splits=("layton-llm", "layton-vlm"),
+        metric="both_correct",
+        sources=(
+            Source(
+                title="layton-eval",
+                url="https://github.com/vienneraphael/layton-eval",
+                hub_repo="rvienne/layton-eval",
+                licence="CC-BY-SA-3.0",
+                citation=(
+                    "Vienne, R. (2026). layton-eval. Sideways: a Benchmark for LLM/VLM Reasoning. "
+                    "Riddles from the Professor Layton Wiki at Fandom."
+                ),
+            ),
+        ),
+    ),
+    Benchmark(
+        name="samples",
+        title="Deerstalker samples: the project's own riddles",
+        protocol="riddle",
+        splits=("sample-llm", "sample-vlm"),
+        metric="both_correct",
+        sources=(
+            Source(
+                title="Deerstalker samples",
+                url="file:builders/samples",
+                licence="CC-BY-4.0",
+                citation="The Deerstalker contributors (2026). Deerstalker samples. CC-BY-4.0.",
+            ),
+        ),
+    ),
+)
+
+# One GUID a split, generated once and never changed: finding it in a corpus or in a model's output shows that the
+# split was trained on.
+_CANARY = "Benchmark items must never appear in training corpora. deerstalker canary GUID {}"
+CANARIES: Mapping[str, str] = MappingProxyType(
+    {
+        "layton-llm": _CANARY.format("a39e0e81-3e29-44e2-ba96-4504595d2070"),
+        "layton-vlm": _CANARY.format("db316e19-11bb-453c-b4e8-96000117647b"),
+        "sample-llm": _CANARY.format("732efc8c-e079-420d-9849-c7b7d8cfd98c"),
+        "sample-vlm": _CANARY.format("cf9529f7-029e-4889-8ae7-fdef3266573b"),
+    }
+)
+
+
+def benchmark_of(split: str) -> Benchmark:
+    """Find the benchmark that a split belongs to.
+
+    Raises:
+        KeyError: If no benchmark has a split of that name; the message lists those there are.
+    """
+    for benchmark in BENCHMARKS:
+        if split in benchmark.splits:
+            return benchmark
+    known = ", ".join(name for b in BENCHMARKS for name in b.splits)
+    raise KeyError(f"unknown split {split!r}; the splits are {known}")

@@ -1,0 +1,185 @@
+"""Build and check splits: `python -m builders list|build|check`."""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
+
+from builders import BENCHMARKS
+
+if TYPE_CHECKING:
+    from builders.release import Oddity
+    from builders.values import GoldAnswer, Riddle, Source
+
+
+class Material(NamedTuple):
+    """What a split is made of, before it has a version."""
+
+    items: "tuple[Riddle, ...]"
+    gold: "tuple[GoldAnswer, ...]"
+    source: "Source"
+    oddities: "tuple[Oddity, ...]"
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"error: {message}; see {self.prog} --help\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code: 0 done, 1 input refused, 2 usage, 3 the Hub failed."""
+    arguments = _parser().parse_args(argv)
+    from builders.hub import HubError
+    from builders.release import ReleaseError, show
+    from builders.splits import SplitError
+
+    command: Callable[[argparse.Namespace], int] = arguments.command
+    try:
+        return command(arguments)
+    except (ReleaseError, SplitError) as error:
+        return _fail(str(error), 1)
+    except HubError as error:
+        return _fail(str(error), 3)
+    except OSError as error:
+        where = f"{show(error.filename, 200)}: " if error.filename else ""
+        return _fail(f"{where}{error.strerror or error}; mend that and run again, no split was half-written", 1)
+    except KeyboardInterrupt:
+        return _fail("interrupted; no split was half-written", 3)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m builders", description="Build benchmark splits from their releases.")
+    commands = parser.add_subparsers(required=True, metavar="list|build|check")
+    names = [name for b in BENCHMARKS for name in (b.name, *b.splits)]
+
+    show = commands.add_parser("list", help="benchmarks, their splits and the versions built")
+    show.set_defaults(command=_list)
+    build = commands.add_parser("build", help="build a benchmark or one split")
+    build.set_defaults(command=_build)
+    check = commands.add_parser("check", help="report what is odd in a release; exit 1 where something is refused")
+    check.set_defaults(command=_check)
+    for command in (build, check):
+        command.add_argument("name", metavar="NAME", help=f"benchmark or split: {', '.join(names)}")
+        command.add_argument(
+            "source", nargs="?", metavar="SOURCE", help="folder or file with the release, or Hub repository"
+        )
+        command.add_argument("--source", dest="source_option", metavar="SOURCE", help="the same as an option")
+        command.add_argument("--revision", help="commit of the Hub repository (40 hex digits), or a branch or tag")
+    build.add_argument("--version", type=_version, default="1.0.0", help="version to build (default: %(default)s)")
+    build.add_argument("--force", action="store_true", help="overwrite a version that exists with other content")
+    for command in (show, build):
+        command.add_argument(
+            "--out", type=Path, default=Path("splits"), help="folder of the splits (default: %(default)s)"
+        )
+    return parser
+
+
+def _version(text: str) -> str:
+    if re.fullmatch(r"(0|[1-9][0-9]{0,5})(\.(0|[1-9][0-9]{0,5})){2}", text) is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a version such as 1.0.0")
+    return text
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return code
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from builders.splits import list_built
+
+    built = list_built(arguments.out)
+    for benchmark in BENCHMARKS:
+        print(f"{benchmark.name}: {benchmark.title} ({benchmark.protocol}, {benchmark.metric})")
+        for split in benchmark.splits:
+            manifests = [m for m in built if m.split == split]
+            for m in manifests:
+                print(f"  {m.ref}  {m.items} items, {m.gold} gold answers, {m.licence}, sha256 {m.sha256[:12]}")
+            if not manifests:
+                print(f"  {split}  not built")
+    return 0
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    from builders.release import ReleaseError, describe, group
+    from builders.splits import make_split, write_split
+
+    made = []
+    for name, material in _materials(arguments):
+        refused = group(o for o in material.oddities if o.severity == "refused")
+        if refused:
+            lines = "; ".join(describe(oddity, items) for oddity, items in refused[:3])
+            more = f"; and {len(refused) - 3} more kinds" if len(refused) > 3 else ""
+            raise ReleaseError(f"{name} is not built: {lines}{more}. `python -m builders check` lists all")
+        made.append(
+            make_split(name, material.items, material.gold, version=arguments.version, sources=[material.source])
+        )
+        if notes := len(group(material.oddities)):
+            print(f"{name}: {notes} kinds of oddities noted; `python -m builders check` lists them")
+    # Written only once every split of the benchmark is known to be good.
+    for split in made:
+        folder = write_split(split, root=arguments.out, force=arguments.force)
+        m = split.manifest
+        print(f"{m.ref}: {m.items} items, {m.gold} gold answers, sha256 {m.sha256[:12]} in {folder}")
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from builders.release import describe, group
+
+    code = 0
+    for name, material in _materials(arguments):
+        groups = group(material.oddities)
+        print(f"{name}: {len(material.items)} items can be built; {len(groups)} kinds of oddities")
+        for oddity, items in groups:
+            print(f"  {oddity.severity:<7}  {describe(oddity, items)}")
+            code = code or int(oddity.severity == "refused")
+    return code
+
+
+def _materials(arguments: argparse.Namespace) -> Iterator[tuple[str, Material]]:
+    from builders.release import ReleaseError
+
+    name, source = arguments.name, arguments.source_option or arguments.source
+    for benchmark in BENCHMARKS:
+        if name == benchmark.name or name in benchmark.splits:
+            splits = benchmark.splits if name == benchmark.name else (name,)
+            return _READERS[benchmark.name](splits, source, arguments.revision)
+    known = ", ".join(f"{b.name} ({', '.join(b.splits)})" for b in BENCHMARKS)
+    raise ReleaseError(f"unknown benchmark or split {name!r}; there are {known}")
+
+
+def _layton(splits: Sequence[str], source: str | None, revision: str | None) -> Iterator[tuple[str, Material]]:
+    from builders.layton import read_release, to_riddles
+
+    default = next(b for b in BENCHMARKS if b.name == "layton").sources[0].hub_repo
+    for name in splits:
+        part: Literal["llm", "vlm"] = "llm" if name == "layton-llm" else "vlm"
+        rows, found = read_release(source or default or "", part, revision=revision)
+        revision = found.revision  # a branch may move between the two splits
+        riddles, oddities = to_riddles(rows)
+        yield name, Material(riddles, (), found, oddities)
+
+
+def _samples(splits: Sequence[str], source: str | None, revision: str | None) -> Iterator[tuple[str, Material]]:
+    from builders.layton import to_riddles
+    from builders.release import ReleaseError
+    from builders.samples import read_samples
+
+    if source or revision:
+        raise ReleaseError("the samples are part of the repository; build them without SOURCE and --revision")
+    for name in splits:
+        rows, gold, found = read_samples("llm" if name == "sample-llm" else "vlm")
+        riddles, oddities = to_riddles(rows, id_pattern=r"[a-z0-9-]+")
+        yield name, Material(riddles, gold, found, oddities)
+
+
+_READERS: Mapping[str, Callable[[Sequence[str], str | None, str | None], Iterator[tuple[str, Material]]]] = {
+    "layton": _layton,
+    "samples": _samples,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

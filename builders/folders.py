@@ -1,0 +1,45 @@
+"""Replace a folder whole: a full disk, a crash or Ctrl-C leaves the old one or the new one, never half of either."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replace_folder(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder to fill; where the block ends well it takes the place of `folder`.
+
+    Raises:
+        OSError: If a file cannot be written; `folder` is then as it was.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    new, old = (folder.with_name(f".{folder.name}.{state}") for state in ("new", "old"))
+    if old.exists() and not folder.exists():  # a crash between the two renames below
+        old.rename(folder)
+    for leftover in (new, old):
+        shutil.rmtree(leftover, ignore_errors=True)
+    new.mkdir()
+    try:
+        yield new
+        for path in new.rglob("*"):
+            _sync(path)
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+        _sync(folder.parent)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        if old.exists() and not folder.exists():
+            old.rename(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,109 @@
+"""The values builders make: sources, benchmarks, split manifests and the items of each protocol."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+ItemId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$")]
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+Version = Annotated[str, StringConstraints(pattern=r"^\d+\.\d+\.\d+$")]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Revision = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+Protocol = Literal["riddle", "soup", "novel", "case"]
+
+
+class Value(BaseModel):
+    """Base of every value that crosses from one room to the next: frozen, closed and finite."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, ser_json_bytes="base64", val_json_bytes="base64"
+    )
+
+
+class Source(Value):
+    """Raw data, pinned."""
+
+    title: str
+    url: str = Field(description="Where a person finds it; `file:` for the project's own items.")
+    hub_repo: str | None = Field(None, description="Dataset repository on the Hugging Face Hub, `namespace/name`.")
+    revision: Revision | None = Field(None, description="Commit of the repository; None for a local folder.")
+    sha256: Sha256 | None = Field(None, description="Digest of the raw files that were read.")
+    licence: str = Field(description="SPDX identifier or `LicenseRef-...`.")
+    citation: str
+
+
+class Benchmark(Value):
+    """What is measured, and on which splits."""
+
+    name: Name
+    title: str
+    protocol: Protocol
+    splits: tuple[Name, ...]
+    metric: str = Field(description="Headline metric, for example `both_correct`.")
+    sources: tuple[Source, ...]
+    hub_repo: str | None = None
+
+
+class SplitManifest(Value):
+    """A built split: what is in it, where it came from and the digest that pins it."""
+
+    benchmark: Name
+    split: Name
+    version: Version
+    protocol: Protocol
+    visibility: Literal["public", "sealed"] = "public"
+    language: str = Field(description="BCP 47 tag, for example `en`.")
+    licence: str
+    items: int = Field(ge=1)
+    sha256: Sha256 = Field(description="Digest of the item rows in their canonical JSON form.")
+    gold: int = Field(0, ge=0, description="Labelled answers shipped with the split.")
+    gold_sha256: Sha256 | None = None
+    schema_version: int = 1
+    canary: str = Field(description="GUID string that marks training data which swallowed the split.")
+    sources: tuple[Source, ...]
+    sealed_for: tuple[str, ...] = ()
+
+    @property
+    def ref(self) -> str:
+        """`split@version`, the name under which a result cites the split."""
+        return f"{self.split}@{self.version}"
+
+
+class Riddle(Value):
+    """One riddle; the fields of the layton-eval release with the image as bytes."""
+
+    id: ItemId
+    cluster: str = Field(description="Items that share a story share a cluster; a riddle stands alone.")
+    category: str
+    description: str = Field(min_length=1)
+    image: bytes | None = Field(None, description="JPEG or PNG.", repr=False)
+    url: str | None = None
+    picarats: int | None = Field(None, ge=0, description="The game's own difficulty points; None: unknown.")
+    first_hint: str | None = None
+    second_hint: str | None = None
+    third_hint: str | None = None
+    special_hint: str | None = None
+    solution: str | None = None
+    answer: str = Field(min_length=1, description="Gold answer.")
+    justification: str = Field(
+        description="Reference reasoning a judge compares with; empty where the release has none."
+    )
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """The hints there are, in the order in which a player buys them."""
+        return tuple(h for h in (self.first_hint, self.second_hint, self.third_hint, self.special_hint) if h)
+
+
+class GoldAnswer(Value):
+    """An answer with a label that calibrates a jury."""
+
+    item_id: ItemId
+    name: Name = Field(description="Tells the answers of one item apart, for example `wrong-reason`.")
+    answer: str
+    justification: str
+    is_answer_correct: bool
+    is_justification_correct: bool
+    annotator: str = Field(
+        description="`author` for labels that the item's author wrote; those are never called human."
+    )
