@@ -1,0 +1,1 @@
+"""Items become transcripts, verdicts, scores and submission bundles."""

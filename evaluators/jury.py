@@ -1,0 +1,155 @@
+"""The jury: who sits for a model, and the verdicts on its answers."""
+
+import asyncio
+from hashlib import sha256
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+from builders.values import Riddle
+from evaluators.models import provider_of, public
+from evaluators.prompts import Prompt
+from evaluators.protocols import riddle
+from evaluators.runner import Runner
+from evaluators.values import Decoding, Model, Panel, Seat, Transcript, Verdict
+
+HOME = Path(__file__).parent / "juries"
+
+
+class JuryError(ValueError):
+    """A panel cannot be read or cannot seat three judges."""
+
+
+def known_panels() -> tuple[str, ...]:
+    """Names of the panels that come with the project."""
+    return tuple(sorted(p.stem for p in HOME.glob("*.yaml")))
+
+
+def load_panel(name: str) -> Panel:
+    """Read a panel by its name, or from a YAML file of the same form.
+
+    Raises:
+        JuryError: If there is no such panel or its file is not a panel.
+    """
+    path = HOME / f"{name}.yaml" if name in known_panels() else Path(name)
+    if path.suffix not in {".yaml", ".yml"} or not path.is_file():
+        raise JuryError(f"no jury {name!r}; known are {', '.join(known_panels())}, or give the path of a YAML file")
+    try:
+        return Panel.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise JuryError(f"{path}: {error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise JuryError(
+            f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}; see evaluators/juries/layton.yaml"
+        ) from None
+
+
+def choose_panel(*, judges: str | None, jury: str, api_base: str | None) -> Panel:
+    """Take the panel that the command line asks for: judges named one by one, or a panel by name or file.
+
+    Raises:
+        JuryError: If it cannot be read or seated.
+    """
+    return panel_of(judges, api_base=api_base) if judges else at_endpoint(load_panel(jury), api_base)
+
+
+def panel_of(names: str, *, api_base: str | None = None) -> Panel:
+    """Seat an ad-hoc panel: `[PROVIDER:]MODEL,...`; the first three sit, the rest are reserves in their order.
+
+    The panel is named by its members, so that scores of different juries are never ranked together.
+
+    Raises:
+        JuryError: If there are fewer than three, or a judge's maker is not said and cannot be read off its name.
+    """
+    seats: list[Seat] = []
+    for n, text in enumerate(part.strip() for part in names.split(",") if part.strip()):
+        provider, model = split_provider(text)
+        if provider is None:
+            raise JuryError(f"judge {text!r}: say who made it, as PROVIDER:{model}")
+        judge = model if all(s.judge != model for s in seats) else f"{model}#{n + 1}"
+        # Seats of one model differ in seed, or they would be one judge with three votes.
+        seed = n + 1 if any(s.model.name == model for s in seats) else None
+        try:
+            made = Model(name=model, provider=provider, api_base=api_base, decoding=Decoding(seed=seed))
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise JuryError(f"judge {text!r}: {first['loc'][0]}: {first['msg']}") from None
+        seats.append(Seat(judge=judge, model=made, reserve=n >= 3))
+    if len(seats) < 3:
+        raise JuryError(f"a jury has three judges, --judges names {len(seats)}: {names!r}")
+    named = Panel(name="custom", title=", ".join(s.judge for s in seats), seats=tuple(seats))
+    digest = sha256(public_panel(named).model_dump_json().encode()).hexdigest()[:8]
+    return named.model_copy(update={"name": f"custom-{digest}"})
+
+
+def public_panel(panel: Panel) -> Panel:
+    """The panel as others may know it, without endpoints on this machine."""
+    return panel.model_copy(
+        update={"seats": tuple(s.model_copy(update={"model": public(s.model)}) for s in panel.seats)}
+    )
+
+
+def at_endpoint(panel: Panel, api_base: str | None) -> Panel:
+    """The panel with all its judges at one endpoint; None: as it is."""
+    if api_base is None:
+        return panel
+    moved = (s.model_copy(update={"model": s.model.model_copy(update={"api_base": api_base})}) for s in panel.seats)
+    return panel.model_copy(update={"seats": tuple(moved)})
+
+
+def split_provider(text: str) -> tuple[str | None, str]:
+    """Split `PROVIDER:provider/model`; without a prefix the maker of a first-party name, else None.
+
+    A colon further back belongs to the model (`openrouter/x/y:free`).
+    """
+    head, colon, tail = text.partition(":")
+    if colon and "/" not in head and "/" in tail:
+        return head, tail
+    return provider_of(text), text
+
+
+def seats_for(panel: Panel, provider: str) -> tuple[Seat, Seat, Seat]:
+    """Seat exactly three judges for a model of `provider`, none of them of that provider, reserves in their order.
+
+    Raises:
+        JuryError: If fewer than three are left.
+    """
+    eligible = [s for s in panel.seats if not panel.excludes_own_provider or s.model.provider != provider]
+    seated = sorted(eligible, key=lambda s: s.reserve)[:3]  # stable: panel order within each
+    if len(seated) < 3:
+        raise JuryError(
+            f"jury {panel.name!r} seats {len(seated)} judges for a model of provider {provider!r}, it needs three: "
+            "a judge does not mark its own maker's models; name a reserve of another maker"
+        )
+    first, second, third = seated
+    return first, second, third
+
+
+async def deliberate(
+    item: Riddle, transcript: Transcript, runner: Runner, *, seats: tuple[Seat, Seat, Seat], prompt: Prompt
+) -> tuple[Verdict, ...]:
+    """Collect the verdicts on one attempt.
+
+    Returns:
+        Three of the jury; one by rule where the model gave no answer; none where the call failed.
+    """
+    if transcript.no_answer:
+        return (riddle.no_answer(transcript),)
+    if transcript.failure is not None:
+        return ()
+    async with asyncio.TaskGroup() as group:
+        votes = [
+            group.create_task(
+                riddle.judge(
+                    item,
+                    transcript,
+                    runner.complete(seat.model, epoch=transcript.epoch),
+                    seat=seat,
+                    prompt=prompt,
+                )
+            )
+            for seat in seats
+        ]
+    return tuple(vote.result() for vote in votes)

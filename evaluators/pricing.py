@@ -1,0 +1,80 @@
+"""What a run would cost, said before it is paid: calls, tokens and price by model, from the real prompts."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from builders.values import Riddle
+from evaluators.models import count_tokens, is_loopback, price
+from evaluators.prompts import Prompt
+from evaluators.protocols import riddle
+from evaluators.values import Model, RiddleAnswer, Seat, Usage
+
+# Assumed length of replies in tokens; models that think before they answer use many more.
+SOLVER_REPLY = 400
+JUDGE_REPLY = 40
+
+
+class Quote(NamedTuple):
+    """The calls of one model in a run."""
+
+    who: str
+    model: Model
+    calls: int
+    input_tokens: int
+    output_tokens: int
+
+    @property
+    def usd(self) -> float | None:
+        """Price in USD; 0 on this machine, None where the price is unknown."""
+        if is_loopback(self.model.api_base):
+            return 0.0
+        return price(self.model, Usage(input_tokens=self.input_tokens, output_tokens=self.output_tokens))
+
+
+def quote(
+    items: Sequence[Riddle],
+    *,
+    model: Model | None,
+    seats: Sequence[Seat],
+    epochs: int,
+    hints: int,
+    solver: Prompt,
+    judge: Prompt,
+) -> tuple[Quote, ...]:
+    """Count the calls and tokens of a run, without repairs and retries.
+
+    Input tokens come from the real prompts (images are not counted); a judge's prompt is filled with the gold answer
+    where the model's will stand. Output tokens are assumed (`SOLVER_REPLY`, `JUDGE_REPLY`).
+
+    Args:
+        model: None where the answers are brought.
+        seats: Empty where the verdicts are brought.
+    """
+    quotes = []
+    calls = len(items) * epochs
+    if model is not None:
+        prompts = [riddle.solver_messages(item, hints=hints, prompt=solver) for item in items]
+        tokens = epochs * sum(count_tokens(model, p) for p in prompts)
+        quotes.append(Quote("model", model, calls, tokens, calls * SOLVER_REPLY))
+    for seat in seats:
+        gold = [(item, RiddleAnswer(answer=item.answer, justification=item.justification)) for item in items]
+        tokens = epochs * sum(count_tokens(seat.model, riddle.judge_messages(i, a, prompt=judge)) for i, a in gold)
+        quotes.append(Quote(f"judge {seat.judge}", seat.model, calls, tokens, calls * JUDGE_REPLY))
+    return tuple(quotes)
+
+
+def table(quotes: Sequence[Quote]) -> str:
+    """Write quotes as lines for a terminal."""
+    lines = [f"{'':32} {'calls':>7} {'input tokens':>13} {'output tokens':>14} {'USD':>9}"]
+    for q in quotes:
+        usd = "unknown" if q.usd is None else f"{q.usd:.2f}"
+        lines.append(f"{q.who[:32]:32} {q.calls:7,} {q.input_tokens:13,} {q.output_tokens:14,} {usd:>9}")
+    known = sum(q.usd for q in quotes if q.usd is not None)
+    unknown = sum(q.usd is None for q in quotes)
+    more = f" and {unknown} of unknown price" if unknown else ""
+    lines.append(f"{'total':32} {sum(q.calls for q in quotes):7,} {'':13} {'':14} {known:9.2f}{more}")
+    lines.append(
+        f"Output is assumed: {SOLVER_REPLY} tokens an answer, {JUDGE_REPLY} a verdict; thinking, images, repairs and "
+        "retries come on top."
+    )
+    return "\n".join(lines)

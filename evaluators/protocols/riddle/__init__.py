@@ -1,0 +1,145 @@
+"""The riddle protocol of layton-eval: one question, one answer with its justification, three verdicts."""
+
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from pydantic import ConfigDict, StrictBool
+
+from builders.values import Riddle, Value
+from evaluators.models import Complete
+from evaluators.prompts import Prompt
+from evaluators.replies import ask
+from evaluators.values import (
+    Image,
+    Message,
+    Model,
+    RiddleAnswer,
+    Seat,
+    Transcript,
+    Verdict,
+    transcript_id,
+)
+
+METRIC = "both_correct"
+MOST_HINTS = 4
+
+
+class SolverReply(Value):
+    """Form of a solver's reply; a bare number as an answer is read as its digits."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    answer: str
+    justification: str
+
+
+class JudgeReply(Value):
+    """Form of a judge's reply; only true and false will do, never "yes", 1 or null."""
+
+    is_answer_correct: StrictBool
+    is_justification_correct: StrictBool
+
+
+def condition(hints: int) -> str:
+    """Name what was varied."""
+    return f"hints={hints}"
+
+
+def _images(riddle: Riddle) -> tuple[Image, ...]:
+    if riddle.image is None:
+        return ()
+    media_type = "image/png" if riddle.image.startswith(b"\x89PNG") else "image/jpeg"
+    return (Image(sha256=sha256(riddle.image).hexdigest(), media_type=media_type, data=riddle.image),)
+
+
+def _with_images(messages: tuple[Message, Message], riddle: Riddle) -> tuple[Message, Message]:
+    system, user = messages
+    return system, user.model_copy(update={"images": _images(riddle)})
+
+
+def solver_messages(riddle: Riddle, *, hints: int, prompt: Prompt) -> tuple[Message, Message]:
+    """Put a riddle to a model with its first `hints` hints, as far as there are any."""
+    return _with_images(prompt.messages({"riddle": riddle, "hints": riddle.hints[:hints]}), riddle)
+
+
+def judge_messages(riddle: Riddle, answer: RiddleAnswer, *, prompt: Prompt) -> tuple[Message, Message]:
+    """Put an answer to a judge.
+
+    The answer stands between tags whose name holds a digest of it: no answer can contain the digest of itself, so
+    none can close its own tag and speak as someone else.
+    """
+    fence = sha256(f"{answer.answer}\0{answer.justification}".encode()).hexdigest()[:12]
+    return _with_images(prompt.messages({"riddle": riddle, "answer": answer, "fence": fence}), riddle)
+
+
+class Setup(NamedTuple):
+    """What is the same for every riddle of a run: `key` names the submission, `split` is `split@version`."""
+
+    key: str
+    split: str
+    model: Model
+    hints: int
+    prompt: Prompt
+    condition: str
+
+
+async def solve(riddle: Riddle, complete: Complete, *, epoch: int, setup: Setup) -> Transcript:
+    """Let a model answer one riddle once."""
+    messages = solver_messages(riddle, hints=setup.hints, prompt=setup.prompt)
+    asked = await ask(complete, messages, SolverReply, decoding=setup.model.decoding)
+    return Transcript(
+        transcript_id=transcript_id(setup.key, riddle.id, epoch),
+        split=setup.split,
+        item_id=riddle.id,
+        model=setup.model.name,
+        protocol="riddle",
+        condition=setup.condition,
+        epoch=epoch,
+        messages=asked.messages,
+        answer=RiddleAnswer(**asked.value.model_dump()) if asked.value else None,
+        failure=asked.reply.failure,
+        usage=asked.usage,
+        cost_usd=asked.cost_usd,
+        seconds=asked.reply.seconds,
+    )
+
+
+async def judge(riddle: Riddle, transcript: Transcript, complete: Complete, *, seat: Seat, prompt: Prompt) -> Verdict:
+    """Let one judge mark one answer.
+
+    Raises:
+        ValueError: If the transcript holds no answer.
+    """
+    if transcript.answer is None:
+        raise ValueError(f"transcript {transcript.transcript_id} holds no answer to judge")
+    messages = judge_messages(riddle, transcript.answer, prompt=prompt)
+    asked = await ask(complete, messages, JudgeReply, decoding=seat.model.decoding)
+    said = asked.messages[-1]
+    verdict = Verdict(
+        transcript_id=transcript.transcript_id,
+        judge=seat.judge,
+        provider=seat.model.provider,
+        kind="model",
+        score=0.0,
+        prompt_sha256=prompt.sha256,
+        usage=asked.usage,
+        cost_usd=asked.cost_usd,
+        reply=said.text if said.role == "assistant" else None,
+    )
+    if asked.value is None:
+        return verdict.model_copy(update={"score": None, "failure": asked.reply.failure})
+    return verdict.model_copy(update=marked(**asked.value.model_dump()))
+
+
+def marked(*, is_answer_correct: bool, is_justification_correct: bool) -> dict[str, Any]:
+    """Marks and score of a verdict: an item is right where answer and justification both are."""
+    return {
+        "score": float(is_answer_correct and is_justification_correct),
+        "marks": {"is_answer_correct": is_answer_correct, "is_justification_correct": is_justification_correct},
+    }
+
+
+def no_answer(transcript: Transcript) -> Verdict:
+    """The rule that an attempt in which the model gave no answer is not right."""
+    wrong = marked(is_answer_correct=False, is_justification_correct=False)
+    return Verdict(transcript_id=transcript.transcript_id, judge="no-answer", provider=None, kind="rule", **wrong)

@@ -1,0 +1,136 @@
+"""Read a structured reply whatever the provider promised: validate, ask once more, then call it unparsed."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from pydantic import ValidationError
+
+from builders.values import Value
+from evaluators.models import Complete
+from evaluators.values import Decoding, Message, Reply, Usage
+
+T = TypeVar("T", bound=Value)
+
+MOST_CHARACTERS = 200_000
+MOST_OBJECTS = 50  # places in a reply where reading a JSON object is tried; a hostile reply has many
+
+
+class UnreadableError(ValueError):
+    """A reply that does not hold what was asked for; the message can be shown to the model."""
+
+    def __init__(self, message: str, *, damaged: bool) -> None:
+        super().__init__(message)
+        self.damaged = damaged
+
+
+class Asked(NamedTuple, Generic[T]):
+    """Outcome of a question: the value, or None and the failure in `reply`; with the conversation that led there."""
+
+    value: T | None
+    reply: Reply
+    messages: tuple[Message, ...]
+    usage: Usage
+    cost_usd: float | None
+
+
+async def ask(complete: Complete, messages: Sequence[Message], form: type[T], *, decoding: Decoding) -> Asked[T]:
+    """Ask a question whose reply must have `form`; a reply that cannot be read is asked for once more.
+
+    A sampled reply with no JSON in it is damaged and holds nothing to repair: the same question is asked again, so
+    that every answer which counts is an answer to the same prompt. A greedy model would repeat itself, a reply cut
+    off by its token limit would be cut again, and JSON of another form shows a misunderstanding: there the reply is
+    sent back with what is wrong with it.
+
+    Returns:
+        The value with usage and price of the replies that led to it, or `failure="unparsed"` after two tries.
+    """
+    conversation = tuple(messages)
+    first = await complete(conversation, schema=form)
+    if first.text is None:
+        return Asked(None, first, _recorded(conversation, first), first.usage, first.cost_usd)
+    try:
+        value = read(first.text, form)
+        return Asked(value, first, _recorded(conversation, first), first.usage, first.cost_usd)
+    except UnreadableError as error:
+        problem = error
+    sent_back = not problem.damaged or decoding.temperature == 0 or first.finish_reason == "length"
+    if sent_back:
+        conversation += (Message(role="assistant", text=first.text), Message(role="user", text=_mend(problem, first)))
+    second = await complete(conversation, schema=form, again=1)
+    usage = total_usage((first.usage, second.usage)) if sent_back else second.usage
+    cost = total_cost((first.cost_usd, second.cost_usd)) if sent_back else second.cost_usd
+    if second.text is None:
+        return Asked(None, second, _recorded(conversation, second), usage, cost)
+    try:
+        return Asked(read(second.text, form), second, _recorded(conversation, second), usage, cost)
+    except UnreadableError as error:
+        lost = second.model_copy(update={"text": None, "failure": "unparsed", "detail": str(error)})
+        return Asked(None, lost, _recorded(conversation, second), usage, cost)
+
+
+def read(text: str, form: type[T]) -> T:
+    """Find the one JSON object of `form` in a reply; prose, code fences and unknown keys around it are passed over.
+
+    Raises:
+        UnreadableError: If there is no such object, or several that differ (a judge that quotes an answer, say).
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise UnreadableError(f"The reply is longer than {MOST_CHARACTERS} characters.", damaged=True)
+    found: list[T] = []
+    problem: str | None = None
+    for candidate in _objects(text):
+        try:
+            value = form.model_validate({k: v for k, v in candidate.items() if k in form.model_fields})
+        except ValidationError as error:
+            problem = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
+        else:
+            if value not in found:
+                found.append(value)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UnreadableError("The reply holds several JSON objects that differ.", damaged=False)
+    if problem:
+        raise UnreadableError(f"The JSON object does not have the form asked for: {problem}.", damaged=False)
+    raise UnreadableError("The reply holds no JSON object.", damaged=True)
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    decoder = json.JSONDecoder()
+    at = 0
+    for _ in range(MOST_OBJECTS):
+        at = text.find("{", at)
+        if at < 0:
+            return
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at += 1
+        else:
+            yield value
+
+
+def _mend(problem: UnreadableError, reply: Reply) -> str:
+    cut = " It was cut off before its end: be brief." if reply.finish_reason == "length" else ""
+    return f"That reply cannot be used. {problem}{cut} Reply again with one JSON object of that form and nothing else."
+
+
+def _recorded(conversation: Sequence[Message], reply: Reply) -> tuple[Message, ...]:
+    said = (Message(role="assistant", text=reply.text),) if reply.text is not None else ()
+    return tuple(m.recorded() for m in conversation) + said
+
+
+def total_cost(costs: Sequence[float | None]) -> float | None:
+    """Add up prices in USD; one unknown price makes the total unknown."""
+    return None if any(c is None for c in costs) else sum(c for c in costs if c is not None)
+
+
+def total_usage(usages: Sequence[Usage]) -> Usage:
+    """Add up token counts; a count that one call did not report makes the total unknown."""
+
+    def total(name: str) -> int | None:
+        counts = [getattr(u, name) for u in usages]
+        return None if any(c is None for c in counts) else sum(counts)
+
+    return Usage(**{name: total(name) for name in Usage.model_fields})

@@ -1,0 +1,90 @@
+"""One run: every attempt is solved and judged as it comes, a bounded number at a time."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+from builders.values import Riddle
+from evaluators.values import Counts, Transcript, Verdict
+
+Solve = Callable[[Riddle, int], Awaitable[Transcript | None]]
+Judge = Callable[[Riddle, Transcript], Awaitable[tuple[Verdict, ...]]]
+
+
+class Outcome(NamedTuple):
+    """What a run brought: transcripts by item and epoch, verdicts by transcript and judge."""
+
+    transcripts: tuple[Transcript, ...]
+    verdicts: tuple[Verdict, ...]
+
+
+async def run_attempts(
+    todo: Sequence[tuple[Riddle, int]],
+    *,
+    solve: Solve,
+    judge: Judge,
+    workers: int,
+    on_done: Callable[[], None] = lambda: None,
+) -> Outcome:
+    """Solve and judge attempts, each an item and an epoch.
+
+    Jury work on one answer goes on while other items are being solved. The outcome is in the order of `todo`,
+    whatever the order in which attempts end.
+
+    Args:
+        solve: Makes a transcript; None where there is nothing to judge (an answer that was not brought).
+        judge: Makes the verdicts on a transcript.
+        workers: Attempts at work at once.
+
+    Raises:
+        ServiceRefusedError, ServiceDownError, JournalError: The first of these ends the run; what was finished is in
+            the journal.
+    """
+    queue = iter(enumerate(todo))
+    done: dict[int, tuple[Transcript, tuple[Verdict, ...]]] = {}
+
+    async def work() -> None:
+        for place, (item, epoch) in queue:
+            transcript = await solve(item, epoch)
+            if transcript:
+                done[place] = (transcript, await judge(item, transcript))
+            on_done()
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(workers, len(todo))):
+                group.create_task(work())
+    except BaseExceptionGroup as errors:
+        raise first_error(errors) from None
+    order = [done[place] for place in sorted(done)]
+    return Outcome(
+        tuple(transcript for transcript, _ in order),
+        tuple(v for _, verdicts in order for v in sorted(verdicts, key=lambda v: v.judge)),
+    )
+
+
+def first_error(errors: BaseException) -> BaseException:
+    """Dig the first real error out of nested task groups."""
+    while isinstance(errors, BaseExceptionGroup):
+        errors = errors.exceptions[0]
+    return errors
+
+
+def count(outcome: Outcome, *, expected: int) -> Counts:
+    """Sort the attempts of a run into the parts a reader is shown."""
+    votes: dict[str, int] = {}
+    for verdict in outcome.verdicts:
+        if verdict.kind == "model" and verdict.score is not None:
+            votes[verdict.transcript_id] = votes.get(verdict.transcript_id, 0) + 1
+    no_answer = sum(t.no_answer for t in outcome.transcripts)
+    failed = sum(t.failure is not None and not t.no_answer for t in outcome.transcripts)
+    scored = sum(votes.get(t.transcript_id, 0) == 3 for t in outcome.transcripts)
+    attempted = len(outcome.transcripts)
+    return Counts(
+        expected=expected,
+        scored=scored,
+        no_answer=no_answer,
+        unjudged=attempted - no_answer - failed - scored,
+        failed=failed,
+        missing=expected - attempted,
+    )

@@ -1,0 +1,90 @@
+-- The results store. No keys and no indexes: DuckDB checks them eagerly, so replacing a submission's rows inside one
+-- transaction would be refused; evaluators/store.py replaces whole submissions, which keeps each of them single.
+-- `position` is the order of the file on the left, so that queries can give rows back in that order.
+
+CREATE TABLE meta (schema_version INTEGER NOT NULL);
+
+CREATE TABLE splits (
+    split VARCHAR NOT NULL,
+    version VARCHAR NOT NULL,
+    benchmark VARCHAR NOT NULL,
+    protocol VARCHAR NOT NULL,
+    items INTEGER NOT NULL,
+    sha256 VARCHAR NOT NULL,
+    manifest VARCHAR NOT NULL              -- the whole SplitManifest, JSON
+);
+
+CREATE TABLE items (
+    split VARCHAR NOT NULL,
+    version VARCHAR NOT NULL,
+    position INTEGER NOT NULL,
+    item_id VARCHAR NOT NULL,
+    cluster VARCHAR NOT NULL,
+    category VARCHAR NOT NULL
+);
+
+CREATE TABLE submissions (
+    submission_id VARCHAR NOT NULL,
+    kind VARCHAR NOT NULL,                 -- model | gold
+    tier VARCHAR NOT NULL,
+    benchmark VARCHAR NOT NULL,
+    split VARCHAR NOT NULL,
+    version VARCHAR NOT NULL,
+    condition VARCHAR NOT NULL,
+    model VARCHAR NOT NULL,
+    provider VARCHAR NOT NULL,
+    jury VARCHAR NOT NULL,
+    date VARCHAR NOT NULL,
+    submission VARCHAR NOT NULL            -- the whole Submission, JSON
+);
+
+-- Message texts stay in the bundles; the store keeps what boards and labelling need.
+CREATE TABLE transcripts (
+    submission_id VARCHAR NOT NULL,
+    position INTEGER NOT NULL,
+    transcript_id VARCHAR NOT NULL,
+    item_id VARCHAR NOT NULL,
+    epoch INTEGER NOT NULL,
+    answer VARCHAR,
+    justification VARCHAR,
+    failure VARCHAR,
+    no_answer BOOLEAN NOT NULL,
+    cost_usd DOUBLE
+);
+
+CREATE TABLE verdicts (
+    submission_id VARCHAR NOT NULL,
+    position INTEGER NOT NULL,
+    transcript_id VARCHAR NOT NULL,
+    judge VARCHAR NOT NULL,
+    provider VARCHAR,
+    kind VARCHAR NOT NULL,                 -- model | human | author | rule
+    unit VARCHAR NOT NULL,
+    score DOUBLE,
+    marks VARCHAR NOT NULL,                -- JSON object of booleans
+    failure VARCHAR,
+    prompt_sha256 VARCHAR
+);
+
+-- Derived from the verdicts by evaluators/scores.py when a submission is written.
+CREATE TABLE scores (
+    submission_id VARCHAR NOT NULL,
+    transcript_id VARCHAR NOT NULL,
+    metric VARCHAR NOT NULL,
+    value DOUBLE NOT NULL,
+    by_rule BOOLEAN NOT NULL,
+    votes VARCHAR NOT NULL                 -- JSON array of [judge, score]
+);
+
+CREATE TABLE labels (
+    submission_id VARCHAR NOT NULL,
+    transcript_id VARCHAR NOT NULL,
+    kind VARCHAR NOT NULL,                 -- human | author
+    value DOUBLE NOT NULL
+);
+
+CREATE TABLE published (
+    split VARCHAR NOT NULL,
+    position INTEGER NOT NULL,
+    row VARCHAR NOT NULL                   -- the whole Published, JSON
+);

@@ -1,0 +1,65 @@
+"""From the verdicts on one attempt to the jury's score, and to the label that people gave it."""
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Literal
+
+from evaluators.values import Score, Verdict
+
+SEATS = 3
+HEADLINE = "both_correct"
+
+
+def tally(verdicts: Sequence[Verdict], *, metric: str = HEADLINE, seats: int | None = SEATS) -> Score | None:
+    """Take the mean vote of the jury on one attempt.
+
+    A rule's verdict (an attempt without an answer scores 0) decides alone. Labels of people are no votes. The order
+    of the verdicts does not matter.
+
+    Args:
+        verdicts: Everything that was said about one attempt; verdicts on parts of it (`unit` other than `item`) are
+            left aside.
+        metric: `both_correct` takes each verdict's score, any other name the mark of that name.
+        seats: How many judges must have voted; None takes a release with the jury it has, one judge or more.
+
+    Returns:
+        The score, or None where the number of readable votes is not the number of seats: an attempt that is not
+        judged is neither right nor wrong.
+
+    Raises:
+        ValueError: If the verdicts are about several attempts.
+    """
+    attempts = {v.transcript_id for v in verdicts}
+    if len(attempts) > 1:
+        raise ValueError(f"verdicts of {len(attempts)} attempts ({sorted(attempts)[:3]}...): tally takes those of one")
+    rules = [v for v in verdicts if v.kind == "rule" and v.unit == "item" and v.score is not None]
+    voters = rules[:1] or [v for v in verdicts if v.kind == "model" and v.unit == "item"]
+    votes = sorted((v.judge, vote) for v in voters if (vote := _vote(v, metric)) is not None)
+    enough = bool(votes) and len({judge for judge, _ in votes}) == len(votes) and (seats is None or len(votes) == seats)
+    if not rules and not enough:
+        return None
+    return Score(
+        transcript_id=voters[0].transcript_id, metric=metric, value=fmean(v for _, v in votes), votes=tuple(votes)
+    )
+
+
+def _vote(verdict: Verdict, metric: str) -> float | None:
+    if verdict.score is None:
+        return None
+    if metric == HEADLINE or verdict.kind == "rule":
+        return verdict.score
+    return float(verdict.marks[metric]) if metric in verdict.marks else None
+
+
+def label(verdicts: Sequence[Verdict]) -> tuple[float, Literal["human", "author"]] | None:
+    """Take what people said about one attempt: the mean of its human labels or, where there is none, of its author's.
+
+    Returns:
+        The label in the metric's unit and who made it; None for an attempt nobody labelled.
+    """
+    for kind in ("human", "author"):
+        marks = [v.score for v in verdicts if v.kind == kind and v.unit == "item" and v.score is not None]
+        if marks:
+            # The literal is written out because a type checker widens the loop variable to str.
+            return fmean(marks), "human" if kind == "human" else "author"
+    return None

@@ -1,0 +1,244 @@
+"""The results store: one DuckDB file that evaluators write and the leaderboard reads.
+
+It holds nothing that the bundles do not: delete it, and `python -m leaderboard build` makes it again.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builders.values import SplitManifest
+from evaluators.scores import SEATS
+from evaluators.tables import Item, Row, published_rows, split_rows, submission_rows
+from evaluators.values import Published, Submission, Tier, Transcript, Verdict
+
+if TYPE_CHECKING:
+    import duckdb
+
+Values = Sequence[str] | Mapping[str, str | None]
+SCHEMA_VERSION = 1
+TABLES = ("splits", "items", "submissions", "transcripts", "verdicts", "scores", "labels", "published")
+
+
+class StoreError(OSError):
+    """The store cannot be opened, read or written; the message is one line that says what to do."""
+
+
+class Stored(NamedTuple):
+    """A submission as the store holds it."""
+
+    submission: Submission
+    tier: Tier
+
+
+class Attempts(NamedTuple):
+    """The attempts of one submission, in the order of item and epoch; every array has shape (attempts,)."""
+
+    jury: NDArray[np.float64]  # jury score; NaN where fewer verdicts than seats could be read
+    human: NDArray[np.float64]  # mean of the human labels; NaN where there is none
+    author: NDArray[np.float64]  # mean of the item author's labels; NaN where there is none
+    by_rule: NDArray[np.bool_]  # the model gave no answer: known to be 0
+    failed: NDArray[np.bool_]  # the call failed: neither right nor wrong
+
+
+def store_path() -> Path:
+    """The file that every command uses: `$DEERSTALKER_STORE`, or `results.duckdb` in the working folder."""
+    return Path(os.environ.get("DEERSTALKER_STORE") or "results.duckdb")
+
+
+@contextmanager
+def open_store(path: Path | str, *, read_only: bool = False) -> "Iterator[Store]":
+    """Open the store, making it first where it does not exist (unless `read_only`), and close it on leaving.
+
+    Raises:
+        StoreError: If the file is missing (`read_only`), not a store, of another schema, in use by another process,
+            or cannot be read or written.
+    """
+    import duckdb
+
+    path = Path(path)
+    if read_only and not path.exists():
+        raise StoreError(f"there is no store at {str(path)!r}; `python -m leaderboard build` makes it from the bundles")
+    try:
+        connection = duckdb.connect(str(path), read_only=read_only)
+    except duckdb.Error as error:
+        raise _refusal(error, path) from error
+    try:
+        _check_schema(connection, path, read_only=read_only)
+        yield Store(connection, path)
+    except duckdb.Error as error:
+        raise _refusal(error, path) from error
+    finally:
+        connection.close()
+
+
+class Store:
+    """An open store. Writes replace what they name, so doing one twice changes nothing."""
+
+    def __init__(self, connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
+        self._connection = connection
+        self.path = path
+        self._inside = False
+
+    def write_split(self, manifest: SplitManifest, items: Sequence[Item]) -> None:
+        """Put a split and the order of its items in place of what the store holds of that split and version."""
+        self._replace(split_rows(manifest, items), {"split": manifest.split, "version": manifest.version})
+
+    def write_submission(
+        self, submission: Submission, transcripts: Sequence[Transcript], verdicts: Sequence[Verdict], *, tier: Tier
+    ) -> None:
+        """Put a submission with its evidence in place of what the store holds under its `submission_id`.
+
+        Scores and labels are worked out here from the verdicts. A `released` row is taken with the jury it has; every
+        other needs all three votes.
+
+        Raises:
+            ValueError: If a verdict is about no transcript of the submission.
+            StoreError: If the store cannot be written; then it holds what it held before.
+        """
+        seats = None if tier == "released" else SEATS
+        rows = submission_rows(submission, transcripts, verdicts, tier=tier, seats=seats)
+        self._replace(rows, {"submission_id": submission.submission_id})
+
+    def write_published(self, rows: Sequence[Published]) -> None:
+        """Put these figures of papers in place of all that the store holds."""
+        self._replace(published_rows(rows), {})
+
+    def splits(self) -> tuple[SplitManifest, ...]:
+        """Manifests of the splits there are, by name and version."""
+        rows = self._run("SELECT manifest FROM splits ORDER BY split, version").fetchall()
+        return tuple(SplitManifest.model_validate_json(text) for (text,) in rows)
+
+    def submissions(self, split: str | None = None, version: str | None = None) -> tuple[Stored, ...]:
+        """Submissions of one split (and version), or all of them, by `submission_id`."""
+        query = """SELECT submission, tier FROM submissions
+            WHERE (split = $split OR $split IS NULL) AND (version = $version OR $version IS NULL)
+            ORDER BY submission_id"""
+        rows = self._run(query, {"split": split, "version": version}).fetchall()
+        return tuple(Stored(Submission.model_validate_json(text), tier) for text, tier in rows)
+
+    def attempts(self, split: str, version: str, jury: str) -> dict[str, Attempts]:
+        """Jury scores and labels of every attempt at a split under one jury, by `submission_id`."""
+        query = """SELECT s.submission_id AS name, coalesce(c.value, 'nan') AS jury, coalesce(h.value, 'nan') AS human,
+                coalesce(a.value, 'nan') AS author, t.failure IS NOT NULL AS failed,
+                coalesce(c.by_rule, false) OR (t.no_answer AND c.value IS NULL) AS by_rule
+            FROM submissions s JOIN transcripts t USING (submission_id)
+            LEFT JOIN scores c USING (submission_id, transcript_id)
+            LEFT JOIN (FROM labels WHERE kind = 'human') h USING (submission_id, transcript_id)
+            LEFT JOIN (FROM labels WHERE kind = 'author') a USING (submission_id, transcript_id)
+            WHERE s.split = ? AND s.version = ? AND s.jury = ?
+            ORDER BY s.submission_id, t.item_id, t.epoch, t.position"""
+        column = self._run(query, [split, version, jury]).fetchnumpy()
+        names, starts = np.unique(column["name"].astype(str), return_index=True)
+        failed = column["failed"] & ~column["by_rule"]
+        whole = (*(column[name] for name in ("jury", "human", "author", "by_rule")), failed)
+        parts = zip(*(np.split(values, starts[1:]) for values in whole), strict=True)
+        return {str(name): Attempts(*part) for name, part in zip(names, parts, strict=False)}
+
+    def published(self, split: str | None = None) -> tuple[Published, ...]:
+        """Figures of papers on one split, or all of them, in the order of their tables."""
+        query = "SELECT row FROM published WHERE split = $split OR $split IS NULL ORDER BY split, position"
+        return tuple(Published.model_validate_json(r) for (r,) in self._run(query, {"split": split}).fetchall())
+
+    def digest(self) -> str:
+        """sha256 over every row of every table in sorted order: equal stores have equal digests."""
+        total = sha256()
+        for table in TABLES:
+            for row in self._run(f"SELECT * FROM {table} ORDER BY ALL").fetchall():  # noqa: S608
+                total.update(f"{table}\t{row!r}\n".encode())
+        return total.hexdigest()
+
+    def _run(self, query: str, values: Values = ()) -> "duckdb.DuckDBPyConnection":
+        return self._connection.execute(query, values)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Keep all writes made inside this block, or none of them if it is left by an error or Ctrl-C."""
+        import duckdb
+
+        if self._inside:
+            yield
+            return
+        self._inside, done = True, False
+        try:
+            self._connection.begin()
+            yield
+            self._connection.commit()
+            done = True
+        except duckdb.Error as error:
+            raise _refusal(error, self.path) from error
+        finally:
+            self._inside = False
+            if not done:
+                # After a commit that failed there is nothing left to roll back, and DuckDB says so by raising.
+                with suppress(duckdb.Error):
+                    self._connection.rollback()
+
+    def _replace(self, rows: dict[str, list[Row]], key: dict[str, str]) -> None:
+        where = " AND ".join(f"{column} = ?" for column in key) or "true"
+        with self.together():
+            for table, values in rows.items():
+                self._run(f"DELETE FROM {table} WHERE {where}", list(key.values()))  # noqa: S608
+                self._insert(table, values)
+
+    def _insert(self, table: str, rows: list[Row]) -> None:
+        """Append rows through Arrow: one statement, however many rows."""
+        import pyarrow as pa
+
+        if not rows:
+            return
+        schema = self._connection.sql(f"SELECT * FROM {table} LIMIT 0").to_arrow_table().schema  # noqa: S608
+        columns = [pa.array(c, type=f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=True)]
+        self._connection.register("incoming", pa.table(columns, schema=schema))
+        try:
+            self._run(f"INSERT INTO {table} SELECT * FROM incoming")  # noqa: S608
+        finally:
+            self._connection.unregister("incoming")
+
+
+def _check_schema(connection: "duckdb.DuckDBPyConnection", path: Path, *, read_only: bool) -> None:
+    tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    if not tables and not read_only:
+        connection.begin()
+        connection.execute(Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"))
+        connection.execute("INSERT INTO meta VALUES (?)", [SCHEMA_VERSION])
+        connection.commit()
+        return
+    if "meta" not in tables:
+        raise StoreError(f"{str(path)!r} is a DuckDB file but no results store; move it away or set DEERSTALKER_STORE")
+    # Always to the last row: DuckDB refuses new work on a connection with an unread result.
+    versions = [version for (version,) in connection.execute("SELECT schema_version FROM meta").fetchall()]
+    found = versions[0] if len(versions) == 1 else None
+    if found != SCHEMA_VERSION:
+        remedy = "update this checkout" if isinstance(found, int) and found > SCHEMA_VERSION else "move the file away"
+        raise StoreError(
+            f"the store {str(path)!r} has schema version {found!r} and this code writes {SCHEMA_VERSION}; {remedy}, or "
+            "set DEERSTALKER_STORE to a new file and run `python -m leaderboard build`, which fills it from the bundles"
+        )
+
+
+def _refusal(error: Exception, path: Path) -> StoreError:
+    """Say in one line what DuckDB met at the store, and what to do."""
+    text, where = " ".join(str(error).split()), f"the store {str(path)!r}"
+    held = re.search(r"\(PID (\d+)\)", text)
+    holder = f"process {held[1]}" if held else "another command"
+    elsewhere = "set DEERSTALKER_STORE to a file in a folder you may write"
+    known = {
+        "Could not set lock": f"{where} is in use by {holder}; try again when it has finished",
+        "with a different configuration": f"{where} is open in this process already; close it first",
+        "not a valid DuckDB database": f"{str(path)!r} is no DuckDB file; move it away or set DEERSTALKER_STORE",
+        "No space left": f"{where} cannot grow, the disk is full; nothing of this write was kept: free space, repeat",
+        "File too large": f"{where} may not grow further; nothing of this write was kept: raise the limit, repeat",
+        "Permission denied": f"{where} cannot be written: {text}; {elsewhere}",
+        "Read-only file system": f"{where} cannot be written: {text}; {elsewhere}",
+        "Is a directory": f"{where} is a folder; {elsewhere}",
+        "No such file or directory": f"{where} cannot be made: make its folder {str(path.parent)!r} first",
+    }
+    return StoreError(next((message for sign, message in known.items() if sign in text), f"{where}: {text}"))

@@ -1,0 +1,162 @@
+"""Evaluate a model and make a submission: python -m evaluators.submit --model openai/gpt-5.1 --split layton-llm@1.0
+
+The same command goes on where an interrupted run stopped; nothing that was paid for is paid for again.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evaluators.session import Session
+
+DONE, REFUSED, USAGE, OUTSIDE = 0, 1, 2, 3
+
+
+def parser() -> argparse.ArgumentParser:
+    """Describe the command line; imports nothing heavy."""
+    p = argparse.ArgumentParser(
+        prog="python -m evaluators.submit",
+        description="A model answers a split, a jury of three judges, prediction-powered inference scores. "
+        "The same command goes on where an interrupted run stopped.",
+        epilog="The results store is results.duckdb, or the file that DEERSTALKER_STORE names. "
+        "Exit code: 0 done, 1 input refused, 2 usage, 3 an outside service failed (what was paid for is kept).",
+    )
+    p.add_argument("--model", required=True, help="litellm name, for example openai/gpt-5.1")
+    p.add_argument("--split", required=True, help="for example layton-llm@1.0 (see python -m builders list)")
+    p.add_argument("--provider", help="who made the model; needed where its name does not say, and with --api-base")
+    p.add_argument("--api-base", metavar="URL", help="endpoint of your own that speaks OpenAI's protocol")
+    p.add_argument("--hints", type=int, default=0, choices=range(5), help="hints shown with each riddle (default 0)")
+    p.add_argument("--limit", type=_positive, metavar="N", help="only the first N riddles: a condition of its own")
+    p.add_argument("--epochs", type=_positive, default=1, metavar="K", help="answers to each riddle (default 1)")
+    p.add_argument("--concurrency", type=_positive, default=8, metavar="C", help="most calls in flight (default 8)")
+    p.add_argument("--timeout", type=float, default=600, metavar="S", help="seconds for one attempt (default 600)")
+    p.add_argument("--out", type=Path, metavar="DIR", help="folder for journal and bundle (default: below runs/)")
+    p.add_argument("--splits", type=Path, default=Path("splits"), metavar="DIR", help="where built splits are")
+    p.add_argument("--dry-run", action="store_true", help="say calls, tokens and price, and send nothing")
+    brought = p.add_argument_group("bring your own")
+    brought.add_argument("--predictions", type=Path, metavar="F", help="answers, one JSON object a line")
+    brought.add_argument("--allow-missing", action="store_true", help="submit although answers are missing")
+    brought.add_argument(
+        "--judge-files", type=Path, nargs="+", metavar="F", help="three files of verdicts (layton-eval's format)"
+    )
+    brought.add_argument(
+        "--prompts", type=Path, metavar="DIR", help="prompt texts of your own, in the layout of evaluators/prompts"
+    )
+    jury = p.add_argument_group("jury")
+    jury.add_argument(
+        "--jury", default="layton", help="name of a panel, or a YAML file of the form of evaluators/juries/layton.yaml"
+    )
+    jury.add_argument(
+        "--judges",
+        metavar="A,B,C",
+        help="a panel of your own: [PROVIDER:]MODEL,... ; a fourth and further are reserves",
+    )
+    jury.add_argument("--judge-api-base", metavar="URL", help="endpoint of all judges")
+    decoding = p.add_argument_group("decoding (what is left out is not sent)")
+    decoding.add_argument("--temperature", type=float)
+    decoding.add_argument("--top-p", type=float)
+    decoding.add_argument("--max-tokens", type=int)
+    decoding.add_argument("--reasoning-effort")
+    decoding.add_argument("--thinking-tokens", type=int)
+    decoding.add_argument("--seed", type=int)
+    decoding.add_argument("--no-json-schema", action="store_true", help="for endpoints that refuse a JSON schema")
+    said = p.add_argument_group("said in the submission")
+    said.add_argument("--open-weights", action=argparse.BooleanOptionalAction, default=None)
+    said.add_argument("--url", help="page of the model")
+    said.add_argument("--release-date", metavar="YYYY-MM-DD")
+    said.add_argument(
+        "--contamination", help="what you know about the split in the model's training data; saying it costs nothing"
+    )
+    said.add_argument("--contact")
+    said.add_argument("--note")
+    return p
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return value
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; every error is one line on stderr and an exit code."""
+    p = parser()
+    options = p.parse_args(argv)
+    if options.judge_files and not options.predictions:
+        p.error("--judge-files needs --predictions: verdicts are on answers, bring both")
+    if options.judges and options.judge_files:
+        p.error("--judges and --judge-files exclude each other")
+    return guarded(lambda: _submit(p, options))
+
+
+def guarded(command: Any) -> int:
+    """Run a command and turn what can go wrong into one line on stderr and an exit code."""
+    from pydantic import ValidationError
+
+    from builders.splits import SplitError
+    from evaluators.bundle import BundleError
+    from evaluators.journal import JournalError
+    from evaluators.jury import JuryError
+    from evaluators.models import ModelError, ServiceRefusedError
+    from evaluators.predictions import PredictionError
+    from evaluators.prompts import PromptError
+    from evaluators.runner import ServiceDownError
+    from evaluators.store import StoreError
+
+    again = "what was paid for is kept; the same command goes on from there"
+    try:
+        return int(command())
+    except (SplitError, BundleError, JuryError, ModelError, PredictionError, PromptError, StoreError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return REFUSED
+    except ValidationError as error:
+        first = error.errors()[0]
+        print(f"error: {'.'.join(map(str, first['loc']))}: {first['msg']}, not {first['input']!r}", file=sys.stderr)
+        return REFUSED
+    except (ServiceRefusedError, ServiceDownError) as error:
+        print(f"error: {error}\n{again}", file=sys.stderr)
+    except JournalError as error:
+        print(f"error: {error}", file=sys.stderr)
+    except OSError as error:
+        print(f"error: {error.filename or 'writing'}: {error.strerror or error}; {again}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print(f"stopped; {again}", file=sys.stderr)
+    return OUTSIDE
+
+
+def _submit(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    from evaluators.session import open_session
+
+    session = open_session(options, refuse=p.error)
+    if options.dry_run:
+        print(session.quote())
+        return DONE
+    return _evaluate(session)
+
+
+def _evaluate(session: "Session") -> int:
+    from evaluators.report import report
+    from evaluators.store import open_store, store_path
+
+    # A store that cannot be written is refused before a call is paid for, not after.
+    with open_store(store_path()) as store:
+        store.write_split(session.manifest, session.split.items)
+    bundle = session.run()
+    with open_store(store_path()) as store:
+        store.write_submission(bundle.submission, bundle.transcripts, bundle.verdicts, tier="scored-here")
+        print(report(store, bundle.submission))
+    print(f"bundle: {session.bundle_folder}")
+    failed = bundle.submission.counts.failed
+    if failed:
+        print(
+            f"error: {failed} calls failed and are not scored; the same command tries just these again", file=sys.stderr
+        )
+    return OUTSIDE if failed else DONE
+
+
+if __name__ == "__main__":
+    sys.exit(main())
