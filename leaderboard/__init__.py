@@ -1,0 +1,1 @@
+"""Scores of every submission become estimates, ranks, pages and data files."""

@@ -1,0 +1,173 @@
+"""What a board shows, worked out from the store: sections, rows and their text, still without markup."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from evaluators.estimate import LIKE, RANKED, THESE, estimate_split, half_width
+from evaluators.store import Store
+from evaluators.values import Estimate, Published, Submission
+from leaderboard.charts import Axis, Bar, axis, bar, place
+
+SAMPLES = "samples"
+TIERS = {
+    "scored-here": "run and judged by this project",
+    "rejudged": "the submitter's answers, judged by this project's jury",
+    "released": "answers, verdicts and labels published by the benchmark's authors, recomputed here",
+    "self-reported": "the submitter's answers and the submitter's jury; not ranked",
+    "published": "a figure that a paper printed",
+}
+ABOUT = {
+    "layton-llm": ("layton-eval, text riddles", "186 riddles in words, from the games about Professor Layton."),
+    "layton-vlm": ("layton-eval, visual riddles", "317 riddles with a picture, from the games about Professor Layton."),
+    "sample-llm": ("Sample, text riddles", "A small set of riddles that this project wrote to try its own machinery."),
+    "sample-vlm": ("Sample, visual riddles", "Four drawn riddles that this project wrote to try its own machinery."),
+}
+
+
+class Line(NamedTuple):
+    """One model on a board; numbers are points with one decimal."""
+
+    like: Estimate
+    rank: tuple[int, int] | None
+    score: str
+    interval: tuple[str, str]
+    these: tuple[str, str]
+    thin: Bar
+    thick: Bar
+    point: str
+    spoken: str
+    submission: Submission
+
+
+class LaytonLine(NamedTuple):
+    """One model by the layton definition."""
+
+    estimate: Estimate
+    rank: tuple[int, int] | None
+    score: str
+    half_width: str
+
+
+class Section(NamedTuple):
+    """The models that were measured alike: one version, jury and condition."""
+
+    version: str
+    jury: str
+    condition: str
+    scale: Axis
+    ticks: tuple[tuple[int, str], ...]
+    ranked: tuple[Line, ...]
+    self_reported: tuple[Line, ...]
+    layton: tuple[LaytonLine, ...]
+    labels: str
+    estimates: tuple[Estimate, ...]
+
+
+class Board(NamedTuple):
+    """All that a split's page shows."""
+
+    split: str
+    benchmark: str
+    title: str
+    about: str
+    sections: tuple[Section, ...]
+    published: tuple[Published, ...]
+
+    @property
+    def sample(self) -> bool:
+        """Whether the split only proves that the machinery runs."""
+        return self.benchmark == SAMPLES
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Every number of the page, in its order."""
+        return tuple(e for section in self.sections for e in section.estimates)
+
+
+def boards(store: Store) -> tuple[Board, ...]:
+    """Work out one board for every split that has models or published figures, by name."""
+    stored = [s.submission for s in store.submissions() if s.submission.kind == "model"]
+    published = store.published()
+    benchmark = {s.split: s.benchmark for s in stored} | {p.split: p.benchmark for p in published}
+    return tuple(_board(store, split, benchmark[split], stored, published) for split in sorted(benchmark))
+
+
+def _board(
+    store: Store, split: str, benchmark: str, stored: Sequence[Submission], published: Sequence[Published]
+) -> Board:
+    mine = [s for s in stored if s.split == split]
+    keys = sorted({(s.version, s.jury, s.condition) for s in mine}, key=lambda key: key[1:])
+    # Newest version first, so that the figures that count stand at the top.
+    keys.sort(key=lambda key: tuple(int(part) for part in key[0].split(".")), reverse=True)
+    title, about = ABOUT.get(split, (split, ""))
+    sections = (_section(store, split, key, mine) for key in keys)
+    return Board(
+        split,
+        benchmark,
+        title,
+        about,
+        tuple(s for s in sections if s.estimates),
+        tuple(p for p in published if p.split == split),
+    )
+
+
+def _section(store: Store, split: str, key: tuple[str, str, str], submissions: Sequence[Submission]) -> Section:
+    version, jury, condition = key
+    estimates = estimate_split(store, split, version, jury, condition)
+    by_id = {s.submission_id: s for s in submissions}
+    board = [e for e in estimates if e.method == "betabin"]
+    scale = axis([100 * x for e in board for x in (e.low, e.high)])
+    these = {e.submission_id: e for e in board if e.estimand == THESE}
+    lines = [_line(e, these[e.submission_id], scale, by_id[e.submission_id]) for e in board if e.estimand == LIKE]
+    layton = [_layton_line(e) for e in estimates if e.method == "layton" and e.tier in RANKED]
+    return Section(
+        version,
+        jury,
+        condition,
+        scale,
+        tuple((tick, place(scale, tick)) for tick in scale.ticks),
+        tuple(line for line in lines if line.like.tier in RANKED),
+        tuple(line for line in lines if line.like.tier not in RANKED),
+        tuple(sorted(layton, key=lambda line: (-line.estimate.value, line.estimate.model))),
+        _who_labelled(lines),
+        estimates,
+    )
+
+
+def _line(like: Estimate, these: Estimate, scale: Axis, submission: Submission) -> Line:
+    (a, b), (c, d) = (_points(e.low, e.high) for e in (like, these))
+    spoken = (
+        f"{_point(like.value)} points; 95 percent interval {a} to {b} on items like these, {c} to {d} on these items"
+    )
+    return Line(
+        like,
+        (like.best_rank, like.worst_rank) if like.best_rank and like.worst_rank else None,
+        _point(like.value),
+        (a, b),
+        (c, d),
+        bar(scale, 100 * like.low, 100 * like.high),
+        bar(scale, 100 * these.low, 100 * these.high),
+        place(scale, 100 * like.value),
+        spoken,
+        submission,
+    )
+
+
+def _layton_line(estimate: Estimate) -> LaytonLine:
+    spread = (estimate.best_rank, estimate.worst_rank) if estimate.best_rank and estimate.worst_rank else None
+    return LaytonLine(estimate, spread, _point(estimate.value), f"{half_width(estimate):.1f}")
+
+
+def _who_labelled(lines: Sequence[Line]) -> str:
+    kinds = {line.like.labels for line in lines}
+    if "human" in kinds:
+        return "human"
+    return "author" if "author" in kinds else "none"
+
+
+def _point(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _points(low: float, high: float) -> tuple[str, str]:
+    return _point(low), _point(high)

@@ -1,0 +1,59 @@
+"""Boards as Markdown pages that hold their tables as HTML, so that no name is ever read as markup."""
+
+import unicodedata
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from leaderboard.boards import TIERS, Board
+
+TEMPLATES = Path(__file__).with_name("templates")
+# Characters that turn the text around them, or that nobody sees, are spelled out. Joiners shape words of some scripts.
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+_JOINERS = frozenset("\u200c\u200d\n")
+
+
+def write_pages(boards: tuple[Board, ...], folder: Path) -> None:
+    """Write the front page, one page a board and the page of downloads.
+
+    Raises:
+        OSError: If a page cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    templates = _environment()
+    for name in ("index", "data"):
+        text = templates.get_template(f"{name}.md.jinja").render(boards=boards, tiers=TIERS)
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    for board in boards:
+        (folder / f"{board.split}.md").write_text(render_board(board, templates), encoding="utf-8")
+
+
+def render_board(board: Board, templates: Environment | None = None) -> str:
+    """The Markdown of one board."""
+    return (templates or _environment()).get_template("board.md.jinja").render(board=board, tiers=TIERS)
+
+
+def visible(text: object) -> object:
+    """Spell out what cannot be seen: a name may not turn the text around or pass for another."""
+    if type(text) is not str:  # Markup is this project's own
+        return text
+    return "".join(f"[U+{ord(c):04X}]" if unicodedata.category(c) in _HIDDEN and c not in _JOINERS else c for c in text)
+
+
+def is_web(url: str | None) -> bool:
+    """Whether a submitter's address may become a link."""
+    return url is not None and url.startswith(("https://", "http://"))
+
+
+def _environment() -> Environment:
+    found = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        finalize=visible,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    found.tests["web"] = is_web
+    return found
