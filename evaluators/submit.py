@@ -141,13 +141,14 @@ def _submit(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 def _evaluate(session: "Session") -> int:
     from evaluators.report import report
     from evaluators.store import open_store, store_path
+    from evaluators.values import own_tier
 
     # A store that cannot be written is refused before a call is paid for, not after.
     with open_store(store_path()) as store:
         store.write_split(session.manifest, session.split.items)
     bundle = session.run()
     with open_store(store_path()) as store:
-        store.write_submission(bundle.submission, bundle.transcripts, bundle.verdicts, tier="scored-here")
+        store.write_submission(*bundle, tier=own_tier(bundle.submission))
         print(report(store, bundle.submission))
     print(f"bundle: {session.bundle_folder}")
     failed = bundle.submission.counts.failed
