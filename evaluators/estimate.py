@@ -136,7 +136,8 @@ def _estimates(own: Rows, data: Split) -> list[Estimate]:
     attempts, pooled = len(own.jury), len(pool_label)
     known = np.where(own.no_answer, 0.0, own.label)
     both = betabin(own.jury, known, pool_jury, pool_label, repeats=own.submission.epochs, level=LEVEL)
-    empty = _empty_note(both.empty_bins)
+    labelled = pooled or np.isfinite(own.label).any()
+    empty = _empty_note(both.empty_bins) if labelled else ("no label calibrates this jury",)
     found = [
         _Figure(LIKE, "betabin", both.like, attempts, pooled, empty),
         _Figure(THESE, "betabin", both.these, attempts, pooled, empty),

@@ -122,7 +122,8 @@ def guarded(command: Any) -> int:
     except JournalError as error:
         print(f"error: {error}", file=sys.stderr)
     except OSError as error:
-        print(f"error: {error.filename or 'writing'}: {error.strerror or error}; {again}", file=sys.stderr)
+        where = f"{error.filename}: " if error.filename else "cannot write: "
+        print(f"error: {where}{error.strerror or error}; {again}", file=sys.stderr)
     except KeyboardInterrupt:
         print(f"stopped; {again}", file=sys.stderr)
     return OUTSIDE

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 TIER_FILE = "tier"
 # What a maintainer's file may raise a sent bundle to.
-RAISED: frozenset[str] = frozenset({"rejudged", "scored-here"})
+RAISED: frozenset[str] = frozenset({"rejudged", "released", "scored-here"})
 
 
 class IngestError(ValueError):

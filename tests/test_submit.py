@@ -292,3 +292,19 @@ def test_a_wrong_key_is_said_once_and_what_was_paid_for_is_kept(
     assert "goes on from there" in err
     assert (tmp_path / "out/journal.jsonl").read_text().count("\n") >= 1
     assert not (tmp_path / "out/bundle").exists()
+
+
+def test_a_store_of_a_newer_schema_is_refused_before_a_call_is_paid_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import duckdb
+
+    write_made_split(tmp_path / "splits")
+    with open_store(store_path()):
+        pass
+    with duckdb.connect(str(store_path())) as connection:
+        connection.execute("UPDATE meta SET schema_version = 99")
+    with ModelServer() as server:
+        assert submit(options(tmp_path, server)) == 1
+        assert server.requests == []
+    assert "99" in capsys.readouterr().err
