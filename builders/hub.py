@@ -264,6 +264,10 @@ def _explained(repo: str, revision: str | None = None) -> Iterator[None]:
         raise HubRefusedError(f"no token from the trusted publisher for {repo} ({_first_line(error)})") from error
     except (httpx.HTTPError, httpx.InvalidURL, json.JSONDecodeError) as error:
         raise HubError(_unreachable(repo, error)) from error
+    except RuntimeError as error:  # how huggingface_hub wraps the upload of an LFS object that failed
+        if isinstance(error.__cause__, HfHubHTTPError):
+            raise _answered(at, error.__cause__.response.status_code, _first_line(error.__cause__)) from error
+        raise HubError(_unreachable(repo, error.__cause__ or error)) from error
 
 
 def _answered(at: str, status: int, said: str) -> HubError | ReleaseError:
@@ -287,9 +291,9 @@ def _answered(at: str, status: int, said: str) -> HubError | ReleaseError:
     return HubError(_unreachable(repo, said))
 
 
-def _unreachable(repo: str, error: Exception | str) -> str:
+def _unreachable(repo: str, error: BaseException | str) -> str:
     return f"the Hub did not answer for {repo} ({_first_line(error)}); run the same command again later"
 
 
-def _first_line(error: Exception | str) -> str:
+def _first_line(error: BaseException | str) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

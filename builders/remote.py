@@ -81,6 +81,8 @@ def read_release(repo: str, revision: str) -> Published:
         release = Release.model_validate_json((root / MANIFEST).read_bytes())
     except ValidationError as error:
         raise SplitError(f"{at}: {MANIFEST} is not a release: {str(error).splitlines()[0]}") from error
+    if re.fullmatch(r"v\d+\.\d+\.\d+", revision) and revision != f"v{release.version}":
+        raise SplitError(f"{at} names release {release.version}: somebody moved it")
     files = {}
     for file in release.files:
         if root / file.path not in paths:

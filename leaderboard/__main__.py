@@ -2,6 +2,7 @@
 
 python -m leaderboard import-layton PPI.jsonl     released verdicts and labels into the store, and their table
 python -m leaderboard build                       bundles and store into pages and data files
+python -m leaderboard export --format F           results in the formats of others, or proposed on the Hub
 python -m leaderboard demo                        a whole leaderboard from a tiny local model
 python -m leaderboard coverage                    how often the intervals hold, by simulation
 """
@@ -10,7 +11,7 @@ import argparse
 import importlib
 import sys
 
-from leaderboard import build, import_layton
+from leaderboard import build, export, import_layton
 
 # Written by modules with options of their own; imported when they are called.
 ELSEWHERE = {
@@ -42,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, module, text in (
         ("build", build, "estimate, rank and write the site from the bundles and the store"),
+        ("export", export, "write results for Community Evals, Every Eval Ever, model cards or Inspect"),
         ("import-layton", import_layton, "put layton-eval's released verdicts and labels into the store"),
     ):
         command = commands.add_parser(name, help=text, description=text)

@@ -5,6 +5,7 @@ request: before it does anything (`drop`), after it did everything (`lost`), or 
 """
 
 import base64
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ from threading import RLock, Thread
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import pyarrow.parquet as pq
 import yaml
 
 TOKEN = "hf_loopback"
@@ -80,8 +82,9 @@ class Hub(ThreadingHTTPServer):
         return self
 
     def everything(self) -> bytes:
-        """Every byte that anyone could read from here."""
+        """Every byte that anyone could read from here, Parquet unfolded."""
         held = [b for repo in self.repos.values() for files in repo.commits.values() for b in files.values()]
+        held += [unfolded(b) for b in [*held, *self.objects.values()] if b.startswith(b"PAR1")]
         names = [p.encode() for repo in self.repos.values() for files in repo.commits.values() for p in files]
         return b"\0".join([*held, *names, *self.objects.values(), *(r.encode() for r in self.requests)])
 
@@ -173,7 +176,8 @@ class _Handler(BaseHTTPRequestHandler):
             raise _RefusedError(401, "Invalid credentials in Authorization header")
         path = url.path
         if path == "/api/validate-yaml":
-            return self._json(validate(json.loads(body)["content"]))
+            found = validate(json.loads(body)["content"])
+            return 400 if found["errors"] else 200, json.dumps(found).encode(), {}
         if path.startswith("/objects/"):
             hub.objects[path.rpartition("/")[2]] = body
             return self._json({})
@@ -342,6 +346,11 @@ class _Handler(BaseHTTPRequestHandler):
         return self._json({})
 
 
+def unfolded(parquet: bytes) -> bytes:
+    """What a Parquet file holds; its own bytes are compressed."""
+    return repr(pq.read_table(io.BytesIO(parquet)).to_pylist()).encode()
+
+
 def git_oid(data: bytes) -> str:
     return sha1(b"blob %d\0" % len(data) + data).hexdigest()
 
@@ -353,7 +362,7 @@ def validate(card: str) -> dict[str, Any]:
     if not isinstance(head, dict):
         return {"errors": [{"message": "no YAML header"}], "warnings": []}
     wrong = []
-    if head.get("license") not in LICENCES:
+    if str(head.get("license")) not in LICENCES:
         wrong.append(f'"license" is {head.get("license")!r}')
     if not set(head.get("size_categories", [])) <= SIZES:
         wrong.append('"size_categories" is unknown')
