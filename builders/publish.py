@@ -76,8 +76,9 @@ def plan(name: str, *, version: str, repo: str, root: Path = DEFAULT_ROOT, ids_o
 
 def prompts_sha256(protocol: str) -> str | None:
     """Digest the prompts of a protocol: with other prompts the same items are another measurement."""
-    paths = sorted((PROMPTS / protocol).glob("*.md"))
-    sums = [f"{sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths]
+    folder = PROMPTS / protocol
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in {".md", ".yaml"})
+    sums = [f"{sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n" for path in paths]
     return sha256("".join(sums).encode()).hexdigest() if sums else None
 
 

@@ -449,3 +449,79 @@ def test_sources_of_a_split_are_part_of_its_metadata(hub: Hub, root: Path) -> No
     write_samples(root, "1.0.1", source=other)
     publish(root, "1.0.1")
     assert "- sample-llm: sources changed" in tagged(hub, "1.0.1")["CHANGELOG.md"].decode()
+
+
+# --- the commands
+
+
+def command(root: Path, *arguments: str) -> int:
+    from builders.__main__ import main
+
+    return main([*arguments, "--out", str(root)])
+
+
+def test_the_command_says_what_it_would_do_and_does_it_only_when_told(
+    hub: Hub, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["publish", "samples", "--repo", REPO]
+    for more in ([], ["--dry-run"]):
+        assert command(root, *asked, *more) == 0
+        assert capsys.readouterr().out.endswith("nothing was sent; --no-dry-run does it\n")
+        assert not hub.repos
+    assert command(root, *asked, "--no-dry-run", "--private", "--gated", "auto") == 0
+    assert f"published {REPO} at v1.0.0" in capsys.readouterr().out
+    assert (repository(hub).private, repository(hub).gated) == (True, "auto")
+    for more in ([], ["--hub", "--repo", REPO]):
+        for name in ("samples@1.0.0", "sample-llm@1.0.0"):
+            assert command(root, "verify", name, *more) == 0
+            assert "sample-llm@1.0.0: 4 items and 4 gold answers as the manifest says" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["publish", "samples"], "this benchmark has no repository of its own on the Hub yet; give one with --repo"),
+        (["publish", "samples", "--repo", "../x"], "is not a repository"),
+        (["publish", "samples", "--repo", REPO, "--version", "3.0.0"], "sample-llm@3.0.0 is not built in"),
+        (["publish", "nope", "--repo", REPO], "unknown benchmark 'nope'"),
+        (["verify", "nope@1.0.0"], "unknown split or benchmark 'nope'"),
+        (["verify", "samples@2.0.0"], "sample-llm@2.0.0 is not built in"),
+        (["verify", "samples@1.0.0", "--hub"], "give one with --repo"),
+        (["verify", "samples@1.0.0", "--repo", REPO], f"the Hub does not show {REPO}@v1.0.0"),
+    ],
+)
+def test_bad_input_gets_one_line_and_exit_code_1(
+    hub: Hub, root: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert command(root, *arguments) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    assert message in error
+
+
+def test_a_hub_that_fails_is_exit_code_3(hub: Hub, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hub.broken = True
+    assert command(root, "publish", "samples", "--repo", REPO) == 3
+    assert capsys.readouterr().err.startswith(f"error: the Hub did not answer for {REPO}")
+
+
+def test_a_local_copy_that_was_touched_does_not_verify(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = root / "sample-llm" / "1.0.0" / "items.parquet"
+    path.write_bytes((root / "sample-vlm" / "1.0.0" / "items.parquet").read_bytes())
+    assert command(root, "verify", "samples@1.0.0") == 1
+    assert "is damaged" in capsys.readouterr().err
+
+
+def test_every_prompt_file_of_a_protocol_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from builders.publish import prompts_sha256
+
+    monkeypatch.setattr("builders.publish.PROMPTS", tmp_path)
+    assert prompts_sha256("riddle") is None
+    seen = set()
+    for name, text in (("a.md", "1"), ("a.md", "2"), ("zh/a.md", "1"), ("zh/b.yaml", "1"), ("zh/b.txt", "1")):
+        path = tmp_path / "riddle" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        seen.add(prompts_sha256("riddle"))
+    assert len(seen) == 4
