@@ -22,6 +22,9 @@ HUB_REF = re.compile(
 )
 
 
+_OURS = re.compile(r"(?:[a-z0-9][a-z0-9-]{0,63}/)?[\w-]+\.(?:json|parquet|age|md|yaml)", re.ASCII)
+
+
 class Published(NamedTuple):
     """A release, the commit it was read at, what its splits hold, and the bytes of their files by path."""
 
@@ -73,7 +76,8 @@ def read_release(repo: str, revision: str) -> Published:
         SplitError: If anything in it does not agree; the message says what.
         builders.release.ReleaseError, builders.hub.HubError: If it cannot be had.
     """
-    paths, commit = fetch(repo, revision, list)
+    # Only what a release is made of: a repository may hold other and larger things.
+    paths, commit = fetch(repo, revision, lambda names: [n for n in names if _OURS.fullmatch(n)])
     at = f"{repo}@{revision}"
     root = _root(paths, at)
     _check_small(root / MANIFEST)

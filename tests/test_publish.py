@@ -163,6 +163,8 @@ def test_a_file_that_a_version_no_longer_has_is_removed_and_foreign_files_stay(h
     write_samples(root, "2.0.0", labelled=[])
     assert any("removes sample-llm/gold.parquet" in line for line in describe(_plan(root, "2.0.0")))
     publish(root, "2.0.0")
+    assert read_release(REPO, "v2.0.0").release.version == "2.0.0"
+    assert "logo.png" not in {name.rpartition("/")[2] for name in hub.downloads}
     assert "sample-llm/gold.parquet" not in tagged(hub, "2.0.0")
     assert "assets/logo.png" in tagged(hub, "2.0.0")
 
