@@ -8,11 +8,13 @@ import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from builders import BENCHMARKS
 from evaluators.values import Estimate, Submission
-from leaderboard.boards import Board, Line
+
+if TYPE_CHECKING:  # they load numpy and scipy, which `--help` has no use for
+    from leaderboard.boards import Board, Line
 
 EEE_SCHEMA = "0.3.0"
 HOME = "Deerstalker"
@@ -29,8 +31,8 @@ class Place(NamedTuple):
 class Result(NamedTuple):
     """A model's headline number on a board, with what has to be said beside it."""
 
-    board: Board
-    line: Line
+    board: "Board"
+    line: "Line"
 
     @property
     def like(self) -> Estimate:
@@ -53,7 +55,7 @@ class Result(NamedTuple):
         return plain(self.like.model.removeprefix(f"{self.like.provider}/"))
 
 
-def results(boards: Sequence[Board]) -> tuple[Result, ...]:
+def results(boards: "Sequence[Board]") -> tuple[Result, ...]:
     """Every headline number of the boards, ranked rows before self-reported ones."""
     return tuple(
         Result(board, line)
