@@ -11,7 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from builders.values import Value
-from evaluators.values import FileDigest, Submission, Transcript, Verdict
+from evaluators.values import FileDigest, Submission, Transcript, Verdict, transcript_id
 
 TRANSCRIPTS = "transcripts.jsonl.zst"
 VERDICTS = "verdicts.jsonl.zst"
@@ -91,6 +91,16 @@ def read_bundle(folder: Path) -> Bundle:
     if any(t.split != submission.ref for t in transcripts):
         raise BundleError(f"{folder / TRANSCRIPTS}: holds transcripts of another split than {submission.ref}")
     return Bundle(submission, transcripts, verdicts)
+
+
+def renamed(bundle: Bundle, name: str) -> Bundle:
+    """The same evidence under another name; the ids of its attempts follow the name."""
+    ids = {t.transcript_id: transcript_id(name, t.item_id, t.epoch) for t in bundle.transcripts}
+    return Bundle(
+        bundle.submission.model_copy(update={"submission_id": name, "files": ()}),
+        tuple(t.model_copy(update={"transcript_id": ids[t.transcript_id]}) for t in bundle.transcripts),
+        tuple(v.model_copy(update={"transcript_id": ids[v.transcript_id]}) for v in bundle.verdicts),
+    )
 
 
 class PlainLoader(yaml.SafeLoader):

@@ -30,15 +30,19 @@ def asked(argv: Sequence[str]) -> bool:
 def parser() -> argparse.ArgumentParser:
     """Describe the command line; imports nothing heavy."""
     p = argparse.ArgumentParser(prog="python -m evaluators.submit", description="Hand in a submission bundle.")
-    one = p.add_mutually_exclusive_group(required=True)
-    one.add_argument("--check", type=Path, metavar="DIR", help="check a bundle; the same code as CI's")
-    one.add_argument("--pack", type=Path, metavar="DIR", help="put a run's bundle below leaderboard/submissions")
-    one.add_argument("--open-pr", type=Path, metavar="DIR", help="push a packed bundle and open the pull request")
-    one.add_argument("--schema", action="store_true", help="print the JSON schema")
+    add_switches(p.add_mutually_exclusive_group(required=True))
     p.add_argument("--splits", type=Path, default=Path("splits"), metavar="DIR", help="where built splits are")
     p.add_argument("--board", type=Path, default=BOARD, metavar="DIR", help="bundles that stand already")
     p.add_argument("--remote", default="origin", help="git remote that --open-pr pushes to (default: %(default)s)")
     return p
+
+
+def add_switches(group: "argparse._ActionsContainer") -> None:
+    """Describe the four switches; the command that runs a model lists them, too."""
+    group.add_argument("--check", type=Path, metavar="DIR", help="check a bundle; the same code as CI's")
+    group.add_argument("--pack", type=Path, metavar="DIR", help="put a run's bundle below leaderboard/submissions")
+    group.add_argument("--open-pr", type=Path, metavar="DIR", help="push a packed bundle and open the pull request")
+    group.add_argument("--schema", action="store_true", help="print the JSON schema of a bundle")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluators import hand_in
+
 if TYPE_CHECKING:
     from evaluators.session import Session
 
@@ -63,11 +65,7 @@ def parser() -> argparse.ArgumentParser:
     decoding.add_argument("--thinking-tokens", type=int)
     decoding.add_argument("--seed", type=int)
     decoding.add_argument("--no-json-schema", action="store_true", help="for endpoints that refuse a JSON schema")
-    hand_in = p.add_argument_group("hand in (instead of a run; each alone)")
-    hand_in.add_argument("--check", metavar="DIR", help="check a bundle, with the same code as CI")
-    hand_in.add_argument("--pack", metavar="DIR", help="put a run's bundle below leaderboard/submissions")
-    hand_in.add_argument("--open-pr", metavar="DIR", help="push a packed bundle and open the pull request")
-    hand_in.add_argument("--schema", action="store_true", help="print the JSON schema of a bundle")
+    hand_in.add_switches(p.add_argument_group("hand in (instead of a run)"))
     said = p.add_argument_group("said in the submission")
     said.add_argument("--open-weights", action=argparse.BooleanOptionalAction, default=None)
     said.add_argument("--url", help="page of the model")
@@ -89,8 +87,6 @@ def _positive(text: str) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; every error is one line on stderr and an exit code."""
-    from evaluators import hand_in
-
     argv = sys.argv[1:] if argv is None else list(argv)
     if hand_in.asked(argv):
         return hand_in.main(argv)

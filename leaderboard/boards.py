@@ -7,6 +7,7 @@ from evaluators.estimate import LIKE, RANKED, THESE, estimate_split, half_width
 from evaluators.store import Store
 from evaluators.values import Estimate, Published, Submission
 from leaderboard.charts import Axis, Bar, axis, bar, place
+from leaderboard.records import NO_HISTORY, History, Record
 
 SAMPLES = "samples"
 TIERS = {
@@ -61,6 +62,7 @@ class Section(NamedTuple):
     layton: tuple[LaytonLine, ...]
     labels: str
     estimates: tuple[Estimate, ...]
+    retired: Record | None = None
 
 
 class Board(NamedTuple):
@@ -84,23 +86,31 @@ class Board(NamedTuple):
         return tuple(e for section in self.sections for e in section.estimates)
 
 
-def boards(store: Store) -> tuple[Board, ...]:
+def boards(store: Store, history: History = NO_HISTORY) -> tuple[Board, ...]:
     """Work out one board for every split that has models or published figures, by name."""
     stored = [s.submission for s in store.submissions() if s.submission.kind == "model"]
     published = store.published()
     benchmark = {s.split: s.benchmark for s in stored} | {p.split: p.benchmark for p in published}
-    return tuple(_board(store, split, benchmark[split], stored, published) for split in sorted(benchmark))
+    return tuple(
+        _board(store, split, benchmark[split], stored, published, history=history) for split in sorted(benchmark)
+    )
 
 
 def _board(
-    store: Store, split: str, benchmark: str, stored: Sequence[Submission], published: Sequence[Published]
+    store: Store,
+    split: str,
+    benchmark: str,
+    stored: Sequence[Submission],
+    published: Sequence[Published],
+    *,
+    history: History,
 ) -> Board:
     mine = [s for s in stored if s.split == split]
     keys = sorted({(s.version, s.jury, s.condition) for s in mine}, key=lambda key: key[1:])
     # Newest version first, so that the figures that count stand at the top.
     keys.sort(key=lambda key: tuple(int(part) for part in key[0].split(".")), reverse=True)
     title, about = ABOUT.get(split, (split, ""))
-    sections = (_section(store, split, key, mine) for key in keys)
+    sections = (_section(store, split, key, mine)._replace(retired=history.retired(key[1])) for key in keys)
     return Board(
         split,
         benchmark,

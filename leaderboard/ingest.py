@@ -3,24 +3,24 @@
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from evaluators.values import Submission, Tier
+from leaderboard.records import NO_HISTORY, History
 
 if TYPE_CHECKING:
     from evaluators.store import Store
-
-TIER_FILE = "tier"
-# What a maintainer's file may raise a sent bundle to.
-RAISED: frozenset[str] = frozenset({"rejudged", "scored-here"})
 
 
 class IngestError(ValueError):
     """Bundles that cannot stand in one store; the message names their folders."""
 
 
-def ingest(store: "Store", submissions: Path, runs: Sequence[Path], splits: Path) -> int:
+def ingest(store: "Store", submissions: Path, runs: Sequence[Path], splits: Path, history: History = NO_HISTORY) -> int:
     """Bring the store up to date with the bundles, the built splits they cite and the published tables.
+
+    A sent bundle counts as what the results changelog says of it, `self-reported` where it says nothing; withdrawn
+    ones, and those that others stand in place of, are taken out.
 
     Returns:
         How many bundles were read.
@@ -33,17 +33,21 @@ def ingest(store: "Store", submissions: Path, runs: Sequence[Path], splits: Path
     from evaluators.bundle import read_bundle
     from leaderboard.published import read_published
 
-    found = [(folder, _tier(folder)) for folder in _bundles(submissions)]
-    found += [(folder, "scored-here") for run in runs for folder in _bundles(run)]
+    found = [(folder, True) for folder in _bundles(submissions)]
+    found += [(folder, False) for run in runs for folder in _bundles(run)]
     held = {s.submission.submission_id: s for s in store.submissions()}
     seen: dict[str, Path] = {}
     with store.together():
-        for folder, tier in found:
+        for folder, sent in found:
             bundle = read_bundle(folder)
             name = bundle.submission.submission_id
+            tier: Tier | None = history.tier(name) if sent else "scored-here"
             if name in seen:
                 raise IngestError(f"{folder} and {seen[name]} are both named {name!r}; rename one or take it out")
             seen[name] = folder
+            if tier is None:
+                store.remove_submission(name)
+                continue
             if tier == "self-reported" and name in held and held[name].tier != tier:
                 _check_same(folder, bundle.submission, held[name].submission, held[name].tier)
             store.write_submission(bundle.submission, bundle.transcripts, bundle.verdicts, tier=tier)
@@ -59,19 +63,6 @@ def _bundles(root: Path) -> Iterator[Path]:
         inside.sort()
         if "submission.yaml" in names:
             yield Path(folder)
-
-
-def _tier(folder: Path) -> Tier:
-    path = folder / TIER_FILE
-    if not path.exists():
-        return "self-reported"
-    with path.open(encoding="utf-8") as file:
-        text = file.read(64).strip()
-    for tier in get_args(Tier):
-        if text == tier and tier in RAISED:
-            found: Tier = tier
-            return found
-    raise IngestError(f"{path}: {text!r} is no tier for a sent bundle; write one of {', '.join(sorted(RAISED))}")
 
 
 def _check_same(folder: Path, sent: Submission, held: Submission, tier: Tier) -> None:

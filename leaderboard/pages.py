@@ -6,6 +6,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from leaderboard.boards import TIERS, Board
+from leaderboard.records import NO_HISTORY, History
 
 TEMPLATES = Path(__file__).with_name("templates")
 # Characters that turn the text around them, or that nobody sees, are spelled out. Joiners shape words of some scripts.
@@ -13,16 +14,16 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _JOINERS = frozenset("\u200c\u200d\n")
 
 
-def write_pages(boards: tuple[Board, ...], folder: Path) -> None:
-    """Write the front page, one page a board and the page of downloads.
+def write_pages(boards: tuple[Board, ...], folder: Path, history: History = NO_HISTORY) -> None:
+    """Write the front page, one page a board, the page of downloads and the history.
 
     Raises:
         OSError: If a page cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     templates = _environment()
-    for name in ("index", "data"):
-        text = templates.get_template(f"{name}.md.jinja").render(boards=boards, tiers=TIERS)
+    for name in ("index", "data", "history"):
+        text = templates.get_template(f"{name}.md.jinja").render(boards=boards, tiers=TIERS, history=history)
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     for board in boards:
         (folder / f"{board.split}.md").write_text(render_board(board, templates), encoding="utf-8")

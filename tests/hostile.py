@@ -241,7 +241,7 @@ EVIDENCE = [
     Hostile("no evidence at all", lines(TRANSCRIPTS, lambda _: b""), "no-attempt"),
 ]  # fmt: skip
 FILES = [
-    Hostile("a bomb", packed(TRANSCRIPTS, bomb(2**30)), "too-large"),
+    Hostile("a bomb", packed(TRANSCRIPTS, bomb(2**28)), "too-large"),
     Hostile("a bomb of one line", packed(TRANSCRIPTS, bomb(40 * 2**20)), "long-line"),
     Hostile("a bomb without a size", packed(TRANSCRIPTS, unsized_bomb), "zstd"),
     Hostile("a size that lies", packed(TRANSCRIPTS, lying_size), "zstd"),

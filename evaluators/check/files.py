@@ -20,7 +20,7 @@ FILES = (DESCRIPTION, TRANSCRIPTS, VERDICTS)
 class Limits(NamedTuple):
     """What no bundle may exceed; they keep a check below 300 MB of memory."""
 
-    yaml_bytes: int = 64 * 2**10
+    yaml_bytes: int = 32 * 2**10
     packed_bytes: int = 16 * 2**20
     unpacked_bytes: int = 48 * 2**20
     line_bytes: int = 2**20

@@ -36,6 +36,26 @@ def _index(ref: str, splits: Path) -> SplitIndex:
     return SplitIndex(manifest=split.manifest, ids=tuple(item.id for item in split.items))
 
 
+def ensure_built(ref: str, splits: Path) -> None:
+    """Build the split that a bundle cites from the sources its index pins, where it is not built yet.
+
+    Raises:
+        SplitError: If it cannot be built, or what is built is not what the index says.
+    """
+    from builders.__main__ import main as builders
+    from builders.splits import SplitError, list_built
+
+    index = find_index(ref, splits)
+    if index is None or ref in {m.ref for m in list_built(splits)}:
+        return
+    m = index.manifest
+    pinned = [f"--revision={s.revision}" for s in m.sources[:1] if s.revision]
+    code = builders(["build", m.split, "--version", m.version, "--out", str(splits), *pinned])
+    built = {b.ref: b.sha256 for b in list_built(splits)}
+    if code or built.get(ref) != m.sha256:
+        raise SplitError(f"{ref} could not be built as its index pins it; build it with python -m builders build")
+
+
 def gold_texts(ref: str, splits: Path) -> dict[str, tuple[str, ...]]:
     """What an answer could have been copied from, by item id; empty where the split is not built here."""
     from builders.splits import list_built, load_split
