@@ -5,11 +5,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evaluators.values import Submission, Tier
+from evaluators.values import Submission, Tier, own_tier
 from leaderboard.records import NO_HISTORY, History
 
 if TYPE_CHECKING:
     from evaluators.store import Store
+
+TIER_FILE = "tier"
+# What a file beside an imported bundle may say; every other tier follows from the results changelog.
+RELEASED: Tier = "released"
 
 
 class IngestError(ValueError):
@@ -41,7 +45,7 @@ def ingest(store: "Store", submissions: Path, runs: Sequence[Path], splits: Path
         for folder, sent in found:
             bundle = read_bundle(folder)
             name = bundle.submission.submission_id
-            tier: Tier | None = history.tier(name) if sent else "scored-here"
+            tier = _tier(folder, history.tier(name)) if sent else own_tier(bundle.submission)
             if name in seen:
                 raise IngestError(f"{folder} and {seen[name]} are both named {name!r}; rename one or take it out")
             seen[name] = folder
@@ -63,6 +67,18 @@ def _bundles(root: Path) -> Iterator[Path]:
         inside.sort()
         if "submission.yaml" in names:
             yield Path(folder)
+
+
+def _tier(folder: Path, recorded: Tier | None) -> Tier | None:
+    path = folder / TIER_FILE
+    if not path.exists() or recorded != "self-reported":
+        return recorded
+    with path.open(encoding="utf-8") as file:
+        text = file.read(64).strip()
+    if text != RELEASED:
+        remedy = "use python -m leaderboard promote"
+        raise IngestError(f"{path}: {text!r} is no tier that a file may give, only {RELEASED!r} is; {remedy}")
+    return RELEASED
 
 
 def _check_same(folder: Path, sent: Submission, held: Submission, tier: Tier) -> None:

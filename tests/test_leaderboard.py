@@ -247,6 +247,13 @@ def test_two_bundles_of_one_name_are_refused(tmp_path: Path) -> None:
     refused(tmp_path, "are both named 'one'")
 
 
+@pytest.mark.parametrize("text", ["published", "rejudged", "scored-here", "released\nrejudged", "x" * 1000])
+def test_a_tier_file_marks_released_rows_only(tmp_path: Path, text: str) -> None:
+    put(tmp_path / "sent" / "a", made_run("one", ["3"]))
+    (tmp_path / "sent" / "a" / "tier").write_text(text)
+    refused(tmp_path, "is no tier that a file may give, only 'released' is")
+
+
 def test_a_sent_bundle_cannot_take_the_place_of_a_ranked_row(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.duckdb") as store:
         store.write_submission(*made_run("one", ["3"]), tier="released")
