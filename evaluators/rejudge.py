@@ -113,6 +113,8 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
             "prompt_sha256": tuple(sorted({v.prompt_sha256 for v in votes if v.prompt_sha256})),
             "counts": count(outcome, expected=s.counts.expected),
             "jury_cost_usd": total_cost([v.cost_usd for v in votes]),
+            # Their answers, our jury.
+            "evidence": "answers brought",
             "files": (),
         }
     )

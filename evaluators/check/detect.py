@@ -140,7 +140,8 @@ SIGNS: Mapping[str, re.Pattern[str]] = {
         "order to mark": rf"\b(?:mark|grade|score|rate|judge|evaluate|count|accept|treat)\s+(?:this|it|me|my|the)\b"
         rf"(?:\s+\w+){{0,4}}?\s+(?:as\s+)?(?:fully\s+)?{_MARK}\b",
         "plea": rf"\b(?:please|kindly|you must|you should|you have to)\s+(?:mark|grade|score|award|give|output|reply|"
-        rf"respond|return|answer)\b.{{0,60}}\b(?:{_MARK}|yes)\b",
+        rf"respond|return|answer)\s+(?:with\s+)?\W?(?:(?:this|it|me|my|us|the (?:answer|justification|response))\b"
+        rf".{{0,60}}\b(?:{_MARK}|yes)\b|(?:{_MARK}|yes)\b)",
         "role": r"<\|?(?:im_start|im_end|system|assistant|user|end_of_turn|eot_id)\|?>|\[/?(?:inst|system)\]"
         r"|(?:^|\n)\s*(?:#+\s*)?(?:system|assistant|developer)\s*(?:message|prompt|note|override)?\s*:",
         "closed fence": r"</?(?:answer|justification|participant|riddle|official)[-_a-z0-9]*>",
