@@ -105,6 +105,7 @@ def read_request(options: argparse.Namespace, scratch: Path) -> Reviewed:
         if entry.sha is not None:
             (folder / Path(entry.path).name).write_bytes(read_blob(entry.sha))
     checked = check_bundle(folder, splits=options.splits, board=options.submissions, placed=True)
+    checked.findings.below(str(scratch))
     return Reviewed(checked, folder if checked.accepted else None)
 
 

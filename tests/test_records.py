@@ -29,7 +29,7 @@ def tiers(tmp_path: Path) -> dict[str, str]:
 
 
 def judged(tmp_path: Path, jury: str = "layton-2", **options: object) -> Path:
-    bundle = made_bundle("elsewhere-1", right=lambda n, _: n % 2 == 0, jury=jury, **options)  # type: ignore[arg-type]
+    bundle = made_bundle("elsewhere-1", right=lambda n, _: n % 4 > 0, jury=jury, **options)  # type: ignore[arg-type]
     write_bundle(tmp_path / "judged", *bundle)
     return tmp_path / "judged"
 
@@ -41,7 +41,7 @@ def promote(tmp_path: Path, subject: str, tier: str, evidence: Path) -> int:
 
 def label(tmp_path: Path, jury: str) -> None:
     """A released row of another maker whose human labels calibrate a jury, so that its verdicts move a score."""
-    bundle = made_bundle(f"labelled-{jury}", provider="other", model="other/m", jury=jury)
+    bundle = made_bundle(f"labelled-{jury}", provider="other", model="other/m", jury=jury, right=lambda n, _: n % 2 > 0)
     right = {v.transcript_id: v.score for v in bundle.verdicts if v.judge == "a-1"}
     human = [
         Verdict(transcript_id=t.transcript_id, judge="person-1", kind="human", score=right[t.transcript_id])

@@ -59,6 +59,12 @@ class Findings:
         ]
         return iter([*self._kept, *more])
 
+    def below(self, folder: str) -> None:
+        """Name places as seen from `folder`: a path of a job's own disk says nothing to a submitter."""
+        prefix = f"{folder}/"
+        self._kept = [f._replace(where=f.where.removeprefix(prefix)) for f in self._kept]
+        self._counts = Counter({(s, k, w.removeprefix(prefix)): n for (s, k, w), n in self._counts.items()})
+
     def spoiled(self, path: str) -> bool:
         """Whether anything in a file is refused: what rests on the file is then not worth telling."""
         return any(f.severity == "refused" and f.where.startswith(path) for f in self._kept)
