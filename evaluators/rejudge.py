@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evaluators.prompts import Prompt
     from evaluators.run import Outcome
     from evaluators.runner import Runner
-    from evaluators.values import Seat, Submission, Transcript, Verdict
+    from evaluators.values import Model, Seat, Submission, Transcript, Verdict
 
 
 def parser() -> argparse.ArgumentParser:
@@ -29,13 +29,27 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--out", type=Path, required=True, metavar="DIR", help="the judged bundle, replaced whole")
     p.add_argument("--jury", default="layton", help="name of a panel that comes with the project")
     p.add_argument("--judge-api-base", metavar="URL", help="endpoint of all judges; empty: each provider's own")
-    p.add_argument("--spend-cap", type=float, required=True, metavar="USD", help="most that may be spent")
+    p.add_argument("--spend-cap", type=_usd, required=True, metavar="USD", help="most that may be spent")
+    p.add_argument(
+        "--usd-per-unpriced-call", type=_usd_or_none, metavar="USD", help="what a call counts whose price litellm lacks"
+    )
     p.add_argument("--most-calls", type=int, default=10_000, metavar="N", help="most calls (default: %(default)s)")
     p.add_argument("--journal", type=Path, default=Path("build/rejudge"), metavar="DIR", help="kept, never published")
     p.add_argument("--splits", type=Path, default=Path("splits"), metavar="DIR", help="where built splits are")
     p.add_argument("--concurrency", type=int, default=8, metavar="C", help="most calls in flight (default 8)")
     p.add_argument("--timeout", type=float, default=600, metavar="S", help="seconds for one attempt (default 600)")
     return p
+
+
+def _usd(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1e6:  # NaN and infinity would be no cap
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount of USD")
+    return value
+
+
+def _usd_or_none(text: str) -> float | None:
+    return _usd(text) if text else None  # an empty variable of a workflow is none
 
 
 class CapError(ValueError):
@@ -100,6 +114,7 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
         raise CapError(f"{answers} answers need {3 * answers} calls or more, --most-calls allows {options.most_calls}")
     for seat in seats:
         prepare(seat.model)
+        _check_priced(seat.model, options)
     options.journal.mkdir(parents=True, exist_ok=True)
     with Journal(options.journal / f"{s.submission_id}.jsonl") as journal:
         runner = Runner(journal, concurrency=options.concurrency, timeout=options.timeout)
@@ -121,15 +136,28 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
     return described, outcome
 
 
+def _check_priced(model: "Model", options: argparse.Namespace) -> None:
+    from evaluators import models
+    from evaluators.values import Usage
+
+    if options.usd_per_unpriced_call or models.is_loopback(model.api_base):
+        return
+    if models.price(model, Usage(input_tokens=1000, output_tokens=1000)):
+        return
+    raise CapError(
+        f"judge {model.name!r} has no known price, so no cap on spending holds; say what a call costs at most with "
+        "--usd-per-unpriced-call"
+    )
+
+
 def _cap(runner: "Runner", options: argparse.Namespace) -> None:
     """Hold a run to its caps: looked at after every finished call, so at most the calls in flight go beyond."""
 
     def check() -> None:
         tally = runner.tally
-        if tally.cost_usd > options.spend_cap:
-            raise CapError(
-                f"{tally.cost_usd:.2f} USD spent, --spend-cap is {options.spend_cap:.2f}; it is all journalled"
-            )
+        spent = tally.cost_usd + tally.unpriced * (options.usd_per_unpriced_call or 0.0)
+        if spent > options.spend_cap:
+            raise CapError(f"{spent:.2f} USD spent, --spend-cap is {options.spend_cap:.2f}; it is all journalled")
         if tally.calls > options.most_calls:
             raise CapError(f"{tally.calls} calls made, --most-calls is {options.most_calls}; they are journalled")
 
