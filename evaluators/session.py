@@ -189,7 +189,7 @@ def open_session(options: argparse.Namespace, *, refuse: Callable[[str], NoRetur
         items,
         model,
         panel,
-        seats_for(panel, provider),
+        seats_for(panel, model.provider),
         solver,
         judge,
         condition,

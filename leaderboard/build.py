@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 from leaderboard.records import NO_HISTORY, RECORDS, History
 
 if TYPE_CHECKING:
+    from evaluators.estimate import Split
+    from evaluators.fit import Fits
     from evaluators.store import Store
     from leaderboard.boards import Board
 
@@ -60,8 +62,19 @@ def main(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def build_site(store: "Store", out: Path = OUT, history: History = NO_HISTORY) -> Path:
+def build_site(
+    store: "Store",
+    out: Path = OUT,
+    history: History = NO_HISTORY,
+    *,
+    fit: "Callable[[Split], Fits | None] | None" = None,
+) -> Path:
     """Write the pages and data files of everything in the store and build the site from them.
+
+    Args:
+        store: What to show.
+        out: Folder to write, replaced whole.
+        fit: As for `boards`; None: its own default.
 
     Returns:
         The front page.
@@ -77,7 +90,7 @@ def build_site(store: "Store", out: Path = OUT, history: History = NO_HISTORY) -
 
     if out.exists() and any(out.iterdir()) and not (out / MARK).exists():
         raise SiteError(f"{out} holds something that this command did not make; give another folder with --out")
-    found = boards(store, history)
+    found = boards(store, history, fit=fit) if fit else boards(store, history)
     newest = max((s.submission.date for s in store.submissions()), default="2026-01-01")
     with replace_folder(out) as new:
         shutil.copytree(SITE, new, dirs_exist_ok=True, ignore=shutil.ignore_patterns("_build"))
@@ -94,9 +107,11 @@ def _name_pages(config: Path, found: "Sequence[Board]") -> None:
     import yaml
 
     listed = [{board.title: f"{board.split}.md"} for board in found]
+    reanalysis = [{"Re-analysis": "reanalysis.md"}] if any(board.reread for board in found) else []
+    coverage = [{"Coverage": "coverage.md"}] if (config.parent / "docs" / "coverage.md").exists() else []
     pages = [{"Overview": "index.md"}, *([{"Boards": listed}] if listed else [])]
-    nav = {"nav": [*pages, {"Method": "method.md"}, {"Submit": "submit.md"}, {"Data": "data.md"}]}
-    nav["nav"].append({"History": "history.md"})
+    submit: list[dict[str, str]] = [{"Submit": "submit.md"}, {"History": "history.md"}]
+    nav = {"nav": [*pages, {"Method": "method.md"}, *coverage, *reanalysis, *submit, {"Data": "data.md"}]}
     with config.open("a", encoding="utf-8") as file:
         file.write("\n" + yaml.safe_dump(nav, sort_keys=False, allow_unicode=True))
 

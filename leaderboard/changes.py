@@ -26,8 +26,9 @@ COMMANDS: dict[str, str] = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
-    """Describe the options of one of `COMMANDS`."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the options of one of `COMMANDS`, which is the last word of the parser's name."""
+    command = parser.prog.split()[-1]
     jury = command == "retire-jury"
     parser.add_argument("subject", metavar="JURY" if jury else "ID", help="name of the jury or submission")
     parser.add_argument("--reason", required=True, help="why; it is published")
@@ -188,12 +189,15 @@ def _shown(submissions: Path, history: History, subject: str) -> Submission:
 
 def headline(places: argparse.Namespace, history: History, s: Submission) -> float | None:
     """The row's share of right answers for items like these, as its board shows it under a history."""
-    from evaluators.estimate import LIKE, estimate_split
+    from evaluators.estimate import LIKE, estimate_split, rows
+    from evaluators.estimate import headline as figures
+    from evaluators.fit import fit_split
     from evaluators.store import open_store
     from leaderboard.ingest import ingest
 
     with open_store(":memory:") as store:
         ingest(store, places.submissions, (), places.splits, history)
-        found = estimate_split(store, s.split, s.version, s.jury, s.condition)
-    own = [e for e in found if e.submission_id == s.submission_id and (e.method, e.estimand) == ("betabin", LIKE)]
+        fits = fit_split(rows(store, s.split, s.version, s.jury))
+        found = figures(estimate_split(store, s.split, s.version, s.jury, s.condition, fits=fits))
+    own = [e for e in found if e.submission_id == s.submission_id and e.estimand == LIKE]
     return round(own[0].value, 6) if own else None
