@@ -11,8 +11,15 @@ from evaluators.values import Verdict
 from leaderboard.__main__ import main
 from leaderboard.boards import boards
 from leaderboard.ingest import ingest
+from leaderboard.pages import render_board
 from leaderboard.records import RecordError, read_history
 from tests.made_bundle import made_bundle, write_made_bundle
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the joint fit out, which takes seconds: the figure is then that of `betabin`."""
+    monkeypatch.setattr("evaluators.fit.fit_split", lambda _: None)
 
 
 def places(tmp_path: Path) -> list[str]:
@@ -109,9 +116,7 @@ def test_a_retired_jury_marks_its_sections_and_no_other(tmp_path: Path) -> None:
     history = read_history(tmp_path / "records.jsonl")
     with open_store(tmp_path / "s.duckdb") as store:
         ingest(store, tmp_path / "board", (), tmp_path / "splits", history)
-        from leaderboard.pages import render_board
-
-        (board,) = (b for b in boards(store, history) if b.split == "sample-llm")
+        (board,) = (b for b in boards(store, history, fit=lambda _: None) if b.split == "sample-llm")
     assert {s.jury: s.retired is not None for s in board.sections} == {"custom-made": True, "custom-other": False}
     assert render_board(board).count("This jury retired on 2026-11-21.") == 1
 

@@ -121,13 +121,6 @@ def test_a_bundle_that_is_refused_is_never_judged(
     assert "[score]" in capsys.readouterr().err
 
 
-def test_a_split_that_is_not_built_is_built_as_its_index_pins_it(tmp_path: Path) -> None:
-    write_made_bundle(tmp_path / "board")
-    with ModelServer(wrong) as server:
-        assert rejudge(options(tmp_path, tmp_path / "new", server, "--spend-cap", "1")) == 0
-    assert (tmp_path / "new/sample-llm/1.0.0/manifest.json").is_file()
-
-
 @pytest.mark.parametrize(
     "data", [b"", b"\0", b"\0a: [", b"\1" + b"[" * 9000, b"\2(\xb5/\xfd", b"\3{}\n\n", b"\4" + b"\xff" * 99]
 )
