@@ -170,7 +170,7 @@ DESCRIPTION = [
     Hostile("a tier of its own", append("tier: scored-here\n"), "description"),
     Hostile("NaN as a price", said(cost_usd=float("nan")), "description"),
     Hostile("a negative count", said(epochs=-3), "description"),
-    Hostile("a million epochs", said(epochs=10**6), "counts"),
+    Hostile("a million epochs", said(epochs=10**6), "epochs"),
     Hostile("a path as its name", said(submission_id="../../../etc/cron.d/x"), "description"),
     Hostile("a path as benchmark", said(benchmark="../.."), "description"),
     Hostile("a name with a line end", said(submission_id="a\nb"), "description"),

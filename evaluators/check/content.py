@@ -1,8 +1,8 @@
 """What a bundle says against what it holds: ids, attempts, counts, judges and scores, all worked out again."""
 
 import re
-import unicodedata
 from collections import Counter
+from functools import cache
 
 from evaluators.bundle import TRANSCRIPTS, VERDICTS
 from evaluators.check.files import DESCRIPTION, Deadline
@@ -14,9 +14,11 @@ from evaluators.run import Outcome, count
 from evaluators.values import Submission, Transcript, Verdict, transcript_id
 
 LONGEST_ANSWER = 100_000  # characters
+MOST_EPOCHS = 100
 _FIRST = re.compile(r"first=([1-9]\d{0,5})")
 # NUL, and what turns around the text that follows it; marks that Arabic and Hebrew need are not among these.
-_TURNING = frozenset("\0\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_TURNING = re.compile("[\0\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 REPACK = "write the bundle with python -m evaluators.submit and change nothing in it by hand"
 
 
@@ -25,6 +27,9 @@ def check_content(form: Form, index: SplitIndex | None, found: Findings, deadlin
     s = form.submission
     if s is None:
         return
+    if s.epochs > MOST_EPOCHS:
+        problem = f"{s.epochs:,} answers to each item, at most {MOST_EPOCHS}"
+        found.refuse("epochs", form.key("epochs"), problem, "a tenth of that is plenty")
     if s.kind != "model":
         found.refuse("kind", form.key("kind"), f"kind is {s.kind!r}", "only answers of a model are sent this way")
     _check_split(form, s, index, found)
@@ -78,13 +83,12 @@ def _check_texts(where: str, t: Transcript, found: Findings) -> None:
         if len(text) > LONGEST_ANSWER:
             problem = f"a text of {len(text):,} characters, at most {LONGEST_ANSWER:,}"
             found.refuse("long-text", where, problem, "an answer is shorter than that")
-        if hidden := _TURNING & set(text):
-            spelled = ", ".join(f"U+{ord(c):04X}" for c in sorted(hidden)[:3])
-            found.refuse("hidden", where, f"holds NUL or characters that turn text ({spelled})", "take them out")
-        # Real models write some: "\frac" in a JSON string without its second backslash is a form feed and "rac".
-        if control := {c for c in text if unicodedata.category(c) == "Cc" and c not in "\t\n\r\0"}:
-            spelled = ", ".join(f"U+{ord(c):04X}" for c in sorted(control)[:3])
-            found.report("control", where, f"holds control characters ({spelled})", "pages spell them out")
+        if hidden := _TURNING.search(text):
+            problem = f"holds NUL or a character that turns text (U+{ord(hidden[0]):04X})"
+            found.refuse("hidden", where, problem, "take it out")
+        # Real models write some: "\\frac" in a JSON string without its second backslash is a form feed and "rac".
+        if control := _CONTROL.search(text):
+            found.report("control", where, f"holds a control character (U+{ord(control[0]):04X})", "pages spell it out")
         if KEYS.search(text):
             found.refuse("key", where, "holds what looks like a secret key", "take it out and revoke the key")
     if any(image.data for message in t.messages for image in message.images):
@@ -128,9 +132,16 @@ def _check_verdict(where: str, v: Verdict, attempt: Transcript, s: Submission, f
         found.refuse("score", where, f"score {v.score} is not that of its marks", "a riddle's score is 0 or 1")
     if v.kind == "model" and v.judge not in s.judges:
         found.refuse("judge", where, f"judge {v.judge!r} is not among the judges of submission.yaml", REPACK)
-    if v.provider == s.model.provider and v.kind == "model" and s.jury != "tiny-local":
+    if v.provider == s.model.provider and v.kind == "model" and not _judges_its_own(s.jury):
         remedy = "a judge does not mark its own maker's models; let the reserve sit in"
         found.refuse("own-judge", where, f"judge {v.judge!r} is of the model's own provider", remedy)
+
+
+@cache
+def _judges_its_own(jury: str) -> bool:
+    from evaluators.jury import known_panels, load_panel
+
+    return jury in known_panels() and not load_panel(jury).excludes_own_provider
 
 
 def _check_jury(form: Form, s: Submission, found: Findings) -> None:

@@ -40,12 +40,13 @@ def detect(form: Form, gold: Mapping[str, Sequence[str]], found: Findings, deadl
         problem = f"{constant[1]} of {len(said)} answers are {constant[0]!r}"
         found.report("constant-answer", form.at(TRANSCRIPTS), problem, look)
     deadline.check()
-    for group in near_duplicates(said):
+    for group in near_duplicates(said, deadline):
         items = ", ".join(s.item_id for s in group[:4])
         problem = f"{len(group)} items have nearly one justification ({items})"
         found.report("near-duplicate", form.at(TRANSCRIPTS, group[0].line), problem, look)
     deadline.check()
     for one in said:
+        deadline.check()
         if share := copied_share(one.justification, gold.get(one.item_id, ())):
             problem = f"{100 * share:.0f} % of the justification of {one.item_id!r} stands in the official solution"
             found.report("copied-gold", form.at(TRANSCRIPTS, one.line), problem, look)
@@ -56,6 +57,8 @@ def detect(form: Form, gold: Mapping[str, Sequence[str]], found: Findings, deadl
 
 def fold(text: str) -> str:
     """Text as a reader takes it in: one form of each letter, no case, nothing invisible, single spaces."""
+    if text.isascii():  # most answers are, and nothing in them is disguised
+        return " ".join(_CONTROL.sub("", text).casefold().split())
     plain = unicodedata.normalize("NFKD", text).translate(_LOOKALIKE)
     shown = "".join(c for c in plain if unicodedata.category(c) not in {"Cf", "Mn", "Cc"} or c in "\t\n\r")
     return " ".join(shown.casefold().split())
@@ -65,6 +68,9 @@ def fold(text: str) -> str:
 _LOOKALIKE = str.maketrans(
     "аеорсухіѕјԁгαορτυνικΑΒΕΖΗΙΚΜΝΟΡΤΥΧАВЕКМНОРСТХ", "aeopcyxisjdraoptuvikABEZHIKMNOPTYXABEKMHOPCTX"
 )
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def words(text: str) -> list[str]:
@@ -94,7 +100,7 @@ def _shingles(tokens: Sequence[str], size: int) -> set[int]:
     return {int.from_bytes(blake2b(text.encode(), digest_size=8).digest()) for text in joined}
 
 
-def near_duplicates(said: Sequence[Said]) -> list[list[Said]]:
+def near_duplicates(said: Sequence[Said], deadline: Deadline | None = None) -> list[list[Said]]:
     """Groups of at least three items whose justifications are nearly one text."""
     shingles = {i: _shingles(w, 3) for i, s in enumerate(said) if len(w := words(s.justification)) >= NEAR_WORDS}
     buckets: dict[int, list[int]] = defaultdict(list)
@@ -105,6 +111,8 @@ def near_duplicates(said: Sequence[Said]) -> list[list[Said]]:
     for members in buckets.values():
         first = members[0]
         for other in members[1:]:
+            if deadline:
+                deadline.check()
             if group[other] != group[first] and _alike(shingles[first], shingles[other]):
                 group[other] = group[first]
     groups: dict[int, list[Said]] = defaultdict(list)
