@@ -11,7 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from builders.values import Value
-from evaluators.values import FileDigest, Submission, Transcript, Verdict
+from evaluators.values import FileDigest, Submission, Transcript, Verdict, transcript_id
 
 TRANSCRIPTS = "transcripts.jsonl.zst"
 VERDICTS = "verdicts.jsonl.zst"
@@ -93,13 +93,36 @@ def read_bundle(folder: Path) -> Bundle:
     return Bundle(submission, transcripts, verdicts)
 
 
-class _PlainLoader(yaml.SafeLoader):
-    """YAML without aliases: a few lines of them can stand for gigabytes."""
+def renamed(bundle: Bundle, name: str) -> Bundle:
+    """The same evidence under another name; the ids of its attempts follow the name."""
+    ids = {t.transcript_id: transcript_id(name, t.item_id, t.epoch) for t in bundle.transcripts}
+    return Bundle(
+        bundle.submission.model_copy(update={"submission_id": name, "files": ()}),
+        tuple(t.model_copy(update={"transcript_id": ids[t.transcript_id]}) for t in bundle.transcripts),
+        tuple(v.model_copy(update={"transcript_id": ids[v.transcript_id]}) for v in bundle.verdicts),
+    )
+
+
+class PlainLoader(yaml.SafeLoader):
+    """YAML without aliases (a few lines of them can stand for gigabytes), tags and keys given twice."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.events.AliasEvent):
-            raise yaml.YAMLError("aliases are not allowed")
+        """Compose a node, refusing anchors, aliases and tags."""
+        event: Any = super().peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.events.AliasEvent) or getattr(event, "anchor", None):
+            raise yaml.MarkedYAMLError(None, None, "anchors and aliases are not allowed", event.start_mark)
+        if getattr(event, "tag", None):
+            raise yaml.MarkedYAMLError(None, None, "tags are not allowed", event.start_mark)
         return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        """Construct a mapping, refusing a second value for one key."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                raise yaml.MarkedYAMLError(None, None, "a key stands twice", key.start_mark)
+            seen.add(str(key.value))
+        return super().construct_mapping(node, deep=deep)
 
 
 def read_submission(folder: Path) -> Submission:
@@ -110,11 +133,16 @@ def read_submission(folder: Path) -> Submission:
     """
     path = folder / "submission.yaml"
     try:
-        return Submission.model_validate(yaml.load(_bytes(path, MOST_YAML_BYTES), Loader=_PlainLoader))  # noqa: S506
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise BundleError(f"{path}: {' '.join(str(error).split())[:300]}") from None
+        return Submission.model_validate(yaml.load(_bytes(path, MOST_YAML_BYTES), Loader=PlainLoader))  # noqa: S506
     except ValidationError as error:
         raise BundleError(f"{path}: {_first(error)}") from None
+    except (
+        yaml.YAMLError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ) as error:  # ValueError: no such date, huge number
+        raise BundleError(f"{path}: {' '.join(str(error).split())[:300]}") from None
 
 
 def _bytes(path: Path, most: int) -> bytes:

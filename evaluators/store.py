@@ -117,6 +117,11 @@ class Store:
         rows = submission_rows(submission, transcripts, verdicts, tier=tier, seats=seats)
         self._replace(rows, {"submission_id": submission.submission_id})
 
+    def remove_submission(self, submission_id: str) -> None:
+        """Take a submission and its evidence out; nothing happens where there is none of that name."""
+        tables = ("submissions", "transcripts", "verdicts", "scores", "labels")
+        self._replace({table: [] for table in tables}, {"submission_id": submission_id})
+
     def write_published(self, rows: Sequence[Published]) -> None:
         """Put these figures of papers in place of all that the store holds."""
         self._replace(published_rows(rows), {})

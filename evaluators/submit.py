@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluators import hand_in
+
 if TYPE_CHECKING:
     from evaluators.session import Session
 
@@ -67,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
     decoding.add_argument("--thinking-tokens", type=int)
     decoding.add_argument("--seed", type=int)
     decoding.add_argument("--no-json-schema", action="store_true", help="for endpoints that refuse a JSON schema")
+    hand_in.add_switches(p.add_argument_group("hand in (instead of a run)"))
     said = p.add_argument_group("said in the submission")
     said.add_argument("--open-weights", action=argparse.BooleanOptionalAction, default=None)
     said.add_argument("--url", help="page of the model")
@@ -88,6 +91,9 @@ def _positive(text: str) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; every error is one line on stderr and an exit code."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    if hand_in.asked(argv):
+        return hand_in.main(argv)
     p = parser()
     options = p.parse_args(argv)
     if options.judge_files and not options.predictions:

@@ -2,6 +2,10 @@
 
 python -m leaderboard import-layton PPI.jsonl     released verdicts and labels into the store, and their table
 python -m leaderboard build                       bundles and store into pages and data files
+python -m leaderboard withdraw|rescore|promote|retire-jury     change a standing row, with a reason
+python -m leaderboard review | record             a pull request read as data, checked and recorded
+python -m leaderboard leaks DIR                   look for keys and unpublished text in what is about to be published
+python -m leaderboard health                      an issue where a scheduled workflow failed
 python -m leaderboard diagnose SPLIT              what to read before a board is published
 python -m leaderboard compare SPLIT FIRST SECOND  is one model better than another
 python -m leaderboard export --format F           results in the formats of others, or proposed on the Hub
@@ -14,16 +18,23 @@ import importlib
 import sys
 from collections.abc import Sequence
 
+from leaderboard.changes import COMMANDS as CHANGES
+
 COMMANDS = {
     "build": ("leaderboard.build", "estimate, rank and write the site from the bundles and the store"),
     "import-layton": ("leaderboard.import_layton", "put layton-eval's released verdicts and labels into the store"),
     "export": ("leaderboard.export", "write results for Community Evals, Every Eval Ever, model cards or Inspect"),
     "diagnose": ("leaderboard.diagnose", "what a maintainer reads before a board is published"),
     "compare": ("leaderboard.versus", "is one model better than another, on the items both answered"),
+    **{name: ("leaderboard.changes", text) for name, text in CHANGES.items()},
 }
 # Written by modules with options of their own; imported when they are called.
 ELSEWHERE = {
     "demo": ("leaderboard.demo", "run, judge, calibrate, score and show a whole leaderboard with a tiny local model"),
+    "review": ("leaderboard.review", "read a pull request as data and check the bundle that it brings"),
+    "record": ("leaderboard.record", "write down a sent bundle and our jury's verdicts on it"),
+    "leaks": ("leaderboard.leaks", "look for keys and unpublished text in what is about to be published"),
+    "health": ("leaderboard.health", "open an issue where a scheduled workflow failed"),
     "coverage": ("leaderboard.coverage", "simulate how often the published intervals hold what they promise"),
 }
 

@@ -12,6 +12,7 @@ from evaluators.values import Estimate, Published, Submission
 from leaderboard.charts import Axis, Bar, axis, bar, place
 from leaderboard.paired import paired_draws
 from leaderboard.ranks import rank_sets
+from leaderboard.records import NO_HISTORY, History, Record
 
 SAMPLES = "samples"
 TIERS = {
@@ -67,6 +68,7 @@ class Section(NamedTuple):
     labels: str
     method: str
     estimates: tuple[Estimate, ...]
+    retired: Record | None = None
 
     @property
     def said(self) -> str:
@@ -117,16 +119,25 @@ class Board(NamedTuple):
         return tuple(e for section in self.sections for e in section.estimates)
 
 
-def boards(store: Store, *, fit: Callable[[Split], Fits | None] = fit_split) -> tuple[Board, ...]:
+def boards(
+    store: Store, history: History = NO_HISTORY, *, fit: Callable[[Split], Fits | None] = fit_split
+) -> tuple[Board, ...]:
     """Work out one board for every split that has models or published figures, by name.
 
     Args:
+        store: What to show.
+        history: Which juries have retired.
         fit: Fits all models of a split; where it gives None, the board shows `betabin` and overlapping intervals.
     """
     stored = [s.submission for s in store.submissions() if s.submission.kind == "model"]
     published = store.published()
     benchmark = {s.split: s.benchmark for s in stored} | {p.split: p.benchmark for p in published}
-    return tuple(_board(store, split, benchmark[split], stored, published, fit=fit) for split in sorted(benchmark))
+    found = (_board(store, split, benchmark[split], stored, published, fit=fit) for split in sorted(benchmark))
+    return tuple(_marked(board, history) for board in found)
+
+
+def _marked(board: Board, history: History) -> Board:
+    return board._replace(sections=tuple(s._replace(retired=history.retired(s.jury)) for s in board.sections))
 
 
 def _board(

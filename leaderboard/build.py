@@ -2,7 +2,7 @@
 
     python -m leaderboard build [--submissions DIR] [--runs DIR ...] [--splits DIR] [--out DIR]
 
-The pages are a function of the store alone: no clock and no network, and the same store makes the same bytes.
+The pages are a function of the store and the results changelog: no clock and no network, equal input, equal bytes.
 """
 
 import argparse
@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from leaderboard.records import NO_HISTORY, RECORDS, History
 
 if TYPE_CHECKING:
     from evaluators.estimate import Split
@@ -38,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs", type=Path, nargs="+", default=[], metavar="DIR", help="bundles of your own runs: tier scored-here"
     )
     parser.add_argument("--splits", type=Path, default=Path("splits"), metavar="DIR", help="built splits")
+    parser.add_argument("--records", type=Path, default=RECORDS, metavar="FILE", help="the results changelog")
     parser.add_argument("--out", type=Path, default=OUT, metavar="DIR", help="replaced whole (default: build/site)")
 
 
@@ -50,14 +53,22 @@ def main(arguments: argparse.Namespace) -> int:
     """
     from evaluators.store import open_store, store_path
     from leaderboard.ingest import ingest
+    from leaderboard.records import read_history
 
+    history = read_history(arguments.records)
     with open_store(store_path()) as store:
-        ingest(store, arguments.submissions, arguments.runs, arguments.splits)
-        print(build_site(store, arguments.out))
+        ingest(store, arguments.submissions, arguments.runs, arguments.splits, history)
+        print(build_site(store, arguments.out, history))
     return 0
 
 
-def build_site(store: "Store", out: Path = OUT, *, fit: "Callable[[Split], Fits | None] | None" = None) -> Path:
+def build_site(
+    store: "Store",
+    out: Path = OUT,
+    history: History = NO_HISTORY,
+    *,
+    fit: "Callable[[Split], Fits | None] | None" = None,
+) -> Path:
     """Write the pages and data files of everything in the store and build the site from them.
 
     Args:
@@ -79,12 +90,12 @@ def build_site(store: "Store", out: Path = OUT, *, fit: "Callable[[Split], Fits 
 
     if out.exists() and any(out.iterdir()) and not (out / MARK).exists():
         raise SiteError(f"{out} holds something that this command did not make; give another folder with --out")
-    found = boards(store, fit=fit) if fit else boards(store)
+    found = boards(store, history, fit=fit) if fit else boards(store, history)
     newest = max((s.submission.date for s in store.submissions()), default="2026-01-01")
     with replace_folder(out) as new:
         shutil.copytree(SITE, new, dirs_exist_ok=True, ignore=shutil.ignore_patterns("_build"))
         (new / MARK).touch()
-        write_pages(found, new / "docs")
+        write_pages(found, new / "docs", history)
         for board in found:
             write_data(board, new / "docs" / "data")
         _name_pages(new / "mkdocs.yml", found)
@@ -99,7 +110,8 @@ def _name_pages(config: Path, found: "Sequence[Board]") -> None:
     reanalysis = [{"Re-analysis": "reanalysis.md"}] if any(board.reread for board in found) else []
     coverage = [{"Coverage": "coverage.md"}] if (config.parent / "docs" / "coverage.md").exists() else []
     pages = [{"Overview": "index.md"}, *([{"Boards": listed}] if listed else [])]
-    nav = {"nav": [*pages, {"Method": "method.md"}, *coverage, *reanalysis, {"Data": "data.md"}]}
+    submit: list[dict[str, str]] = [{"Submit": "submit.md"}, {"History": "history.md"}]
+    nav = {"nav": [*pages, {"Method": "method.md"}, *coverage, *reanalysis, *submit, {"Data": "data.md"}]}
     with config.open("a", encoding="utf-8") as file:
         file.write("\n" + yaml.safe_dump(nav, sort_keys=False, allow_unicode=True))
 

@@ -3,24 +3,28 @@
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from evaluators.values import Submission, Tier, own_tier
+from leaderboard.records import NO_HISTORY, History
 
 if TYPE_CHECKING:
     from evaluators.store import Store
 
 TIER_FILE = "tier"
-# What a maintainer's file may raise a sent bundle to.
-RAISED: frozenset[str] = frozenset({"rejudged", "released", "scored-here"})
+# What a file beside an imported bundle may say; every other tier follows from the results changelog.
+RELEASED: Tier = "released"
 
 
 class IngestError(ValueError):
     """Bundles that cannot stand in one store; the message names their folders."""
 
 
-def ingest(store: "Store", submissions: Path, runs: Sequence[Path], splits: Path) -> int:
+def ingest(store: "Store", submissions: Path, runs: Sequence[Path], splits: Path, history: History = NO_HISTORY) -> int:
     """Bring the store up to date with the bundles, the built splits they cite and the published tables.
+
+    A sent bundle counts as what the results changelog says of it, `self-reported` where it says nothing; withdrawn
+    ones, and those that others stand in place of, are taken out.
 
     Returns:
         How many bundles were read.
@@ -33,18 +37,21 @@ def ingest(store: "Store", submissions: Path, runs: Sequence[Path], splits: Path
     from evaluators.bundle import read_bundle
     from leaderboard.published import read_published
 
-    found: list[tuple[Path, Tier | None]] = [(folder, _tier(folder)) for folder in _bundles(submissions)]
-    found += [(folder, None) for run in runs for folder in _bundles(run)]
+    found = [(folder, True) for folder in _bundles(submissions)]
+    found += [(folder, False) for run in runs for folder in _bundles(run)]
     held = {s.submission.submission_id: s for s in store.submissions()}
     seen: dict[str, Path] = {}
     with store.together():
-        for folder, given in found:
+        for folder, sent in found:
             bundle = read_bundle(folder)
-            tier = given or own_tier(bundle.submission)
             name = bundle.submission.submission_id
+            tier = _tier(folder, history.tier(name)) if sent else own_tier(bundle.submission)
             if name in seen:
                 raise IngestError(f"{folder} and {seen[name]} are both named {name!r}; rename one or take it out")
             seen[name] = folder
+            if tier is None:
+                store.remove_submission(name)
+                continue
             if tier == "self-reported" and name in held and held[name].tier != tier:
                 _check_same(folder, bundle.submission, held[name].submission, held[name].tier)
             store.write_submission(bundle.submission, bundle.transcripts, bundle.verdicts, tier=tier)
@@ -62,17 +69,16 @@ def _bundles(root: Path) -> Iterator[Path]:
             yield Path(folder)
 
 
-def _tier(folder: Path) -> Tier:
+def _tier(folder: Path, recorded: Tier | None) -> Tier | None:
     path = folder / TIER_FILE
-    if not path.exists():
-        return "self-reported"
+    if not path.exists() or recorded != "self-reported":
+        return recorded
     with path.open(encoding="utf-8") as file:
         text = file.read(64).strip()
-    for tier in get_args(Tier):
-        if text == tier and tier in RAISED:
-            found: Tier = tier
-            return found
-    raise IngestError(f"{path}: {text!r} is no tier for a sent bundle; write one of {', '.join(sorted(RAISED))}")
+    if text != RELEASED:
+        remedy = "use python -m leaderboard promote"
+        raise IngestError(f"{path}: {text!r} is no tier that a file may give, only {RELEASED!r} is; {remedy}")
+    return RELEASED
 
 
 def _check_same(folder: Path, sent: Submission, held: Submission, tier: Tier) -> None:

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from leaderboard.boards import TIERS, Board
 from leaderboard.coverage import table
+from leaderboard.records import NO_HISTORY, History
 
 # Result of `python -m leaderboard coverage --out`, kept with its seed and commit.
 STUDY = Path(__file__).with_name("coverage.json")
@@ -18,16 +19,16 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _JOINERS = frozenset("\u200c\u200d\n")
 
 
-def write_pages(boards: tuple[Board, ...], folder: Path) -> None:
-    """Write the front page, one page a board, the page of downloads and, where there is one, the re-analysis.
+def write_pages(boards: tuple[Board, ...], folder: Path, history: History = NO_HISTORY) -> None:
+    """Write the front page, one a board, downloads, the history and, where there is one, the re-analysis.
 
     Raises:
         OSError: If a page cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     templates = _environment()
-    for name in ("index", "data", *(["reanalysis"] if any(b.reread for b in boards) else [])):
-        text = templates.get_template(f"{name}.md.jinja").render(boards=boards, tiers=TIERS)
+    for name in ("index", "data", "history", *(["reanalysis"] if any(b.reread for b in boards) else [])):
+        text = templates.get_template(f"{name}.md.jinja").render(boards=boards, tiers=TIERS, history=history)
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     if STUDY.exists():
         result = json.loads(STUDY.read_text(encoding="utf-8"))

@@ -22,6 +22,7 @@ from leaderboard.datafiles import as_csv, as_json, write_data
 from leaderboard.ingest import IngestError, ingest
 from leaderboard.pages import render_board, visible, write_pages
 from leaderboard.published import read_published
+from leaderboard.records import Record, append
 from tests.made_board import FORMULA, HOSTILE, IMAGE, fill
 from tests.made_runs import Run, made_run
 
@@ -37,11 +38,9 @@ def unfitted(_: object) -> None:
     """In place of the sampler: its draws need not be the same on another machine, and golden pages must be."""
 
 
-def put(folder: Path, run: Run, tier: str | None = None) -> None:
+def put(folder: Path, run: Run) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     write_bundle(folder, *run)
-    if tier is not None:
-        (folder / "tier").write_text(tier)
 
 
 @given(st.lists(st.floats(-20, 120), max_size=8))
@@ -175,11 +174,13 @@ def test_the_board_page_is_the_golden_one(golden: Callable[[str, str], None], tm
 
 def test_build_ingests_bundles_and_prints_the_front_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(tmp_path / "sent" / "layton" / "one", made_run("one", ["3+", "0-"]))
-    put(tmp_path / "sent" / "layton" / "two", made_run("two", ["3", "0"], provider="b"), "rejudged\n")
+    put(tmp_path / "sent" / "layton" / "two", made_run("two", ["3", "0"], provider="b"))
     put(tmp_path / "runs" / "three", made_run("three", ["3", "3"], provider="c"))
     out = tmp_path / "site"
     options = ["--submissions", str(tmp_path / "sent"), "--runs", str(tmp_path / "runs"), "--out", str(out)]
-    options += ["--splits", str(tmp_path / "splits")]
+    records = tmp_path / "records.jsonl"
+    append(Record(action="rejudged", date="2026-11-21", subject="sent", becomes="two", reason="judged"), records)
+    options += ["--splits", str(tmp_path / "splits"), "--records", str(records)]
     assert main(["build", *options]) == 0
     assert capsys.readouterr().out == f"{out / '_build' / 'index.html'}\n"
     with open_store(store_path()) as store:
@@ -190,6 +191,7 @@ def test_build_ingests_bundles_and_prints_the_front_page(tmp_path: Path, capsys:
     assert main(["build", *options]) == 0
     assert contents(out) == first, "a store made again from the bundles makes the same bytes"
     names = {"index.html", "layton-llm.html", "layton-vlm.html", "method.html", "data.html", "data/layton-llm.csv"}
+    names |= {"submit.html", "history.html", "bundle.schema.json"}
     assert {f"_build/{name}" for name in names} <= set(first)
     with (out / "data.txt").open("w") as file:
         file.write("kept by nobody: the folder is replaced whole")
@@ -249,10 +251,11 @@ def test_two_bundles_of_one_name_are_refused(tmp_path: Path) -> None:
     refused(tmp_path, "are both named 'one'")
 
 
-@pytest.mark.parametrize("text", ["published", "self-reported", "gold\nrejudged", "x" * 1000])
-def test_a_tier_file_raises_to_known_tiers_only(tmp_path: Path, text: str) -> None:
-    put(tmp_path / "sent" / "a", made_run("one", ["3"]), text)
-    refused(tmp_path, "is no tier for a sent bundle; write one of rejudged, released, scored-here")
+@pytest.mark.parametrize("text", ["published", "rejudged", "scored-here", "released\nrejudged", "x" * 1000])
+def test_a_tier_file_marks_released_rows_only(tmp_path: Path, text: str) -> None:
+    put(tmp_path / "sent" / "a", made_run("one", ["3"]))
+    (tmp_path / "sent" / "a" / "tier").write_text(text)
+    refused(tmp_path, "is no tier that a file may give, only 'released' is")
 
 
 def test_a_sent_bundle_cannot_take_the_place_of_a_ranked_row(tmp_path: Path) -> None:

@@ -14,7 +14,11 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCKS = sorted(path.name for path in ROOT.glob("requirements*.txt"))
-DOCUMENTS = [name for name in ("README.md", "CONTRIBUTING.md") if (ROOT / name).is_file()]
+DOCUMENTS = [
+    name
+    for name in ("README.md", "CONTRIBUTING.md", "MAINTAINING.md", "site/docs/submit.md")
+    if (ROOT / name).is_file()
+]
 HEAVY = ("litellm", "datasets", "huggingface_hub", "duckdb", "pyarrow", "scipy.stats", "PIL", "rich", "mkdocs")
 # In pieces, so that this file does not name them itself.
 INDEX_HOSTS = [f"{name}.{end}" for name, end in (
