@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from builders.values import Riddle
+from builders.values import Item
 from evaluators.values import Counts, Transcript, Verdict
 
-Solve = Callable[[Riddle, int], Awaitable[Transcript | None]]
-Judge = Callable[[Riddle, Transcript], Awaitable[tuple[Verdict, ...]]]
+# Items of one protocol: whoever solves and judges them takes just these.
+One = TypeVar("One", bound=Item)
 
 
 class Outcome(NamedTuple):
@@ -19,10 +19,10 @@ class Outcome(NamedTuple):
 
 
 async def run_attempts(
-    todo: Sequence[tuple[Riddle, int]],
+    todo: Sequence[tuple[One, int]],
     *,
-    solve: Solve,
-    judge: Judge,
+    solve: Callable[[One, int], Awaitable[Transcript | None]],
+    judge: Callable[[One, Transcript], Awaitable[tuple[Verdict, ...]]],
     workers: int,
     on_done: Callable[[], None] = lambda: None,
 ) -> Outcome:

@@ -84,8 +84,7 @@ def published_rows(rows: Sequence[Published]) -> dict[str, list[Row]]:
 
 
 def _transcript(transcript: Transcript) -> Row:
-    answer = transcript.answer
-    said = (answer.answer, answer.justification) if answer else (None, None)
+    said = transcript.answer.texts if transcript.answer else (None, None)
     head = _fields(transcript, "transcript_id", "item_id", "epoch")
     return (*head, *said, transcript.failure, transcript.no_answer, transcript.cost_usd)
 
