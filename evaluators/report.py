@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from evaluators.estimate import LIKE, RANKED, THESE, estimate_split, half_width
+from evaluators.estimate_means import estimate_means
 from evaluators.store import Store
 from evaluators.values import Estimate, Submission
 
@@ -10,6 +11,8 @@ from evaluators.values import Estimate, Submission
 def report(store: Store, submission: Submission) -> str:
     """Estimate a submission beside what the store holds of its split, and say it in a few lines."""
     s = submission
+    if s.protocol != "riddle":
+        return _report_means(store, s)
     everyone = estimate_split(store, s.split, s.version, s.jury, s.condition)
     own = [e for e in everyone if e.submission_id == s.submission_id]
     lines = ["", f"{s.model.name} on {s.ref}, {s.condition}, jury {s.jury}", _counts(submission)]
@@ -21,6 +24,22 @@ def report(store: Store, submission: Submission) -> str:
     lines += _rank(own, everyone)
     lines += _caveats(own)
     return "\n".join(lines)
+
+
+def _report_means(store: Store, s: Submission) -> str:
+    everyone = estimate_means(store, s.split, s.version, s.jury, s.condition)
+    own = [e for e in everyone if e.submission_id == s.submission_id]
+    lines = ["", f"{s.model.name} on {s.ref}, {s.condition}, jury {s.jury}", _counts(s)]
+    if not own:
+        return "\n".join([*lines, "nothing to estimate: no attempt has a score"])
+    lines += [
+        f"  {e.metric.partition('/')[2] or e.metric:20} {100 * e.value:5.1f}  [{100 * e.low:.1f}, {100 * e.high:.1f}]"
+        f"  n {e.n}"
+        for e in own
+    ]
+    lines.append("  (means in points, 95 % for items like these, clustered by story)")
+    lines += _place(own[0], len({e.submission_id for e in everyone if e.tier in RANKED}))
+    return "\n".join([*lines, *(f"  note: {note}" for note in own[0].notes)])
 
 
 def _counts(submission: Submission) -> str:
@@ -50,10 +69,13 @@ def _rank(own: Sequence[Estimate], everyone: Sequence[Estimate]) -> list[str]:
     placed = [e for e in own if e.method == "betabin" and e.estimand == LIKE and e.best_rank is not None]
     if not placed:
         return []
-    if len(ranked) == 1:
+    return _place(placed[0], len(ranked))
+
+
+def _place(place: Estimate, ranked: int) -> list[str]:
+    if ranked == 1:
         return ["  provisional rank        none yet: the store holds no other row of this split, condition and jury"]
-    place = placed[0]
-    return [f"  provisional rank       {place.best_rank} to {place.worst_rank} of {len(ranked)} in this store"]
+    return [f"  provisional rank       {place.best_rank} to {place.worst_rank} of {ranked} in this store"]
 
 
 def _caveats(own: Sequence[Estimate]) -> list[str]:

@@ -1,7 +1,7 @@
 """One run: every attempt is solved and judged as it comes, a bounded number at a time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import NamedTuple, TypeVar
 
 from builders.values import Item
@@ -50,17 +50,22 @@ async def run_attempts(
                 done[place] = (transcript, await judge(item, transcript))
             on_done()
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(workers, len(todo))):
-                group.create_task(work())
-    except BaseExceptionGroup as errors:
-        raise first_error(errors) from None
+    await together(work, min(workers, len(todo)))
     order = [done[place] for place in sorted(done)]
     return Outcome(
         tuple(transcript for transcript, _ in order),
         tuple(v for _, verdicts in order for v in sorted(verdicts, key=lambda v: v.judge)),
     )
+
+
+async def together(work: Callable[[], Coroutine[None, None, None]], workers: int) -> None:
+    """Let `workers` do the same work at once, each taking the next thing to do; the first real error ends them all."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(workers):
+                group.create_task(work())
+    except BaseExceptionGroup as errors:
+        raise first_error(errors) from None
 
 
 def first_error(errors: BaseException) -> BaseException:

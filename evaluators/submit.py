@@ -113,6 +113,7 @@ def guarded(command: Any) -> int:
     """Run a command and turn what can go wrong into one line on stderr and an exit code."""
     from pydantic import ValidationError
 
+    from builders.release import ReleaseError
     from builders.splits import SplitError
     from evaluators.bundle import BundleError
     from evaluators.journal import JournalError
@@ -128,7 +129,7 @@ def guarded(command: Any) -> int:
     try:
         return int(command())
     except (
-        *(SplitError, BundleError, JuryError, ModelError),
+        *(SplitError, ReleaseError, BundleError, JuryError, ModelError),
         *(PointsError, PredictionError, PromptError, StoreError),
     ) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -327,6 +327,21 @@ class Estimate(Value):
     notes: tuple[str, ...] = ()
 
 
+class PublishedScore(Value):
+    """A score that a paper printed for one category or configuration: cited and shown, never ranked."""
+
+    benchmark: Name
+    split: Name
+    condition: str
+    model: Label = Field(description="As the paper prints it.")
+    category: str = Field(description="Genre; `all` for a whole split.")
+    metric: str
+    score: float = Field(ge=0, le=100, description="Points, as printed.")
+    reduction: float | None = Field(None, description="Points from the human baseline, as printed.")
+    table: str = Field(description="Where in the paper, for example `Table 2`.")
+    citation: str
+
+
 class Published(Value):
     """A figure that a paper printed: cited and shown, never ranked against figures computed here."""
 
