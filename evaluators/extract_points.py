@@ -1,4 +1,4 @@
-"""Cut the solutions of a split into reference points: python -m evaluators.extract_points --split turtlesoup-en --judge M
+"""Cut the solutions of a split into points: python -m evaluators.extract_points --split turtlesoup-en --judge MODEL
 
 Done once, by a named judge; every model is marked against the same points. People may read and edit the YAML file.
 """
@@ -81,8 +81,8 @@ def _extract(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         found = asyncio.run(_all(items, model, texts, runner, options.compat))
     if lost := [item.id for item in items if item.id not in found]:
         print(
-            f"error: no points for {len(lost)} of {len(items)} puzzles ({', '.join(lost[:5])}); nothing was written, what "
-            "was paid for is kept: the same command asks again for calls that failed, another --judge or --seed for "
+            f"error: no points for {len(lost)} of {len(items)} puzzles ({', '.join(lost[:5])}); nothing was written, "
+            "what was paid for is kept: the same command asks again for calls that failed, another --judge or --seed for "
             "replies that could not be read",
             file=sys.stderr,
         )
@@ -98,9 +98,8 @@ def _extract(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     )
     write_points(checked(made, split, str(path)), path)
     logic, details = (sum(len(getattr(x, part)) for x in made.items) for part in ("logic", "details"))
-    print(
-        f"{m.ref}: {logic} logic points and {details} details of {len(items)} puzzles, sha256 {made.sha256[:12]}: {path}"
-    )
+    print(f"{m.ref}: {logic} logic points and {details} details of {len(items)} puzzles, sha256 {made.sha256[:12]}")
+    print(f"points: {path}")
     return DONE
 
 
