@@ -81,9 +81,9 @@ def _extract(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         found = asyncio.run(_all(items, model, texts, runner, options.compat))
     if lost := [item.id for item in items if item.id not in found]:
         print(
-            f"error: no points for {len(lost)} of {len(items)} puzzles ({', '.join(lost[:5])}); nothing was written, "
-            "what was paid for is kept: the same command asks again for calls that failed, another --judge or --seed for "
-            "replies that could not be read",
+            f"error: no points for {len(lost)} of {len(items)} puzzles ({', '.join(lost[:5])}); nothing was "
+            "written, what was paid for is kept: the same command asks again for calls that failed, another --judge "
+            "or --seed for replies that could not be read",
             file=sys.stderr,
         )
         return OUTSIDE

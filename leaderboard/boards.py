@@ -74,6 +74,11 @@ class Board(NamedTuple):
     published: tuple[Published, ...]
 
     @property
+    def template(self) -> str:
+        """Template of the page."""
+        return "board.md.jinja"
+
+    @property
     def sample(self) -> bool:
         """Whether the split only proves that the machinery runs."""
         return self.benchmark == SAMPLES
@@ -85,8 +90,9 @@ class Board(NamedTuple):
 
 
 def boards(store: Store) -> tuple[Board, ...]:
-    """Work out one board for every split that has models or published figures, by name."""
-    stored = [s.submission for s in store.submissions() if s.submission.kind == "model"]
+    """Work out one board for every split of riddles that has models or published figures, by name."""
+    everyone = [s.submission for s in store.submissions() if s.submission.kind == "model"]
+    stored = [s for s in everyone if s.protocol == "riddle"]
     published = store.published()
     benchmark = {s.split: s.benchmark for s in stored} | {p.split: p.benchmark for p in published}
     return tuple(_board(store, split, benchmark[split], stored, published) for split in sorted(benchmark))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from evaluators.store import Store
     from leaderboard.boards import Board
+    from leaderboard.soup_boards import SoupBoard
 
 SITE = Path(__file__).parent.parent / "site"
 OUT = Path("build/site")
@@ -69,10 +70,11 @@ def build_site(store: "Store", out: Path = OUT) -> Path:
     from leaderboard.boards import boards
     from leaderboard.datafiles import write_data
     from leaderboard.pages import write_pages
+    from leaderboard.soup_boards import soup_boards
 
     if out.exists() and any(out.iterdir()) and not (out / MARK).exists():
         raise SiteError(f"{out} holds something that this command did not make; give another folder with --out")
-    found = boards(store)
+    found: list[Board | SoupBoard] = [*boards(store), *soup_boards(store)]
     newest = max((s.submission.date for s in store.submissions()), default="2026-01-01")
     with replace_folder(out) as new:
         shutil.copytree(SITE, new, dirs_exist_ok=True, ignore=shutil.ignore_patterns("_build"))
@@ -85,7 +87,7 @@ def build_site(store: "Store", out: Path = OUT) -> Path:
     return out / "_build" / "index.html"
 
 
-def _name_pages(config: Path, found: "Sequence[Board]") -> None:
+def _name_pages(config: Path, found: "Sequence[Board | SoupBoard]") -> None:
     import yaml
 
     listed = [{board.title: f"{board.split}.md"} for board in found]

@@ -1,11 +1,13 @@
 """Boards as Markdown pages that hold their tables as HTML, so that no name is ever read as markup."""
 
 import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from leaderboard.boards import TIERS, Board
+from leaderboard.soup_boards import SoupBoard
 
 TEMPLATES = Path(__file__).with_name("templates")
 # Characters that turn the text around them, or that nobody sees, are spelled out. Joiners shape words of some scripts.
@@ -13,8 +15,8 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _JOINERS = frozenset("\u200c\u200d\n")
 
 
-def write_pages(boards: tuple[Board, ...], folder: Path) -> None:
-    """Write the front page, one page a board and the page of downloads.
+def write_pages(boards: Sequence[Board | SoupBoard], folder: Path) -> None:
+    """Write the front page, one page a board, pages of games, and the page of downloads.
 
     Raises:
         OSError: If a page cannot be written.
@@ -26,11 +28,14 @@ def write_pages(boards: tuple[Board, ...], folder: Path) -> None:
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     for board in boards:
         (folder / f"{board.split}.md").write_text(render_board(board, templates), encoding="utf-8")
+        if isinstance(board, SoupBoard) and board.games:
+            text = templates.get_template("games.md.jinja").render(board=board)
+            (folder / f"games-{board.split}.md").write_text(text, encoding="utf-8")
 
 
-def render_board(board: Board, templates: Environment | None = None) -> str:
+def render_board(board: Board | SoupBoard, templates: Environment | None = None) -> str:
     """The Markdown of one board."""
-    return (templates or _environment()).get_template("board.md.jinja").render(board=board, tiers=TIERS)
+    return (templates or _environment()).get_template(board.template).render(board=board, tiers=TIERS)
 
 
 def visible(text: object) -> object:
