@@ -136,19 +136,20 @@ def _estimates(own: Rows, data: Split) -> list[Estimate]:
     attempts, pooled = len(own.jury), len(pool_label)
     known = np.where(own.no_answer, 0.0, own.label)
     both = betabin(own.jury, known, pool_jury, pool_label, repeats=own.submission.epochs, level=LEVEL)
-    empty = _empty_note(both.empty_bins)
+    labelled = pooled or np.isfinite(own.label).any()
+    empty = _empty_note(both.empty_bins) if labelled else ("no label calibrates this jury",)
     found = [
         _Figure(LIKE, "betabin", both.like, attempts, pooled, empty),
         _Figure(THESE, "betabin", both.these, attempts, pooled, empty),
     ]
     found += _by_layton_rule(own, pool_jury, pool_label)
     if data.labels == "human":
-        found += _by_own_labels(own, len(_as_judged(own)))
+        found += _by_own_labels(own, len(as_judged(own)))
     return [_estimate(own, data, figure) for figure in found]
 
 
 def _by_layton_rule(own: Rows, pool_jury: Floats, pool_label: Floats) -> list[_Figure]:
-    judged = _as_judged(own)
+    judged = as_judged(own)
     if not len(judged) or not len(pool_label) or not np.isin(pool_label, (0.0, 1.0)).all():
         return []
     line = layton(judged, pool_jury, pool_label, level=LEVEL)
@@ -156,7 +157,7 @@ def _by_layton_rule(own: Rows, pool_jury: Floats, pool_label: Floats) -> list[_F
     return [_Figure(THESE, "layton", interval, len(judged), len(pool_label), _empty_note(line.empty_bins))]
 
 
-def _as_judged(own: Rows) -> Floats:
+def as_judged(own: Rows) -> Floats:
     """Jury scores of the attempts that have one, with 0 for attempts without an answer, as the release has them."""
     jury = np.where(own.no_answer, 0.0, own.jury)
     return jury[np.isfinite(jury)]

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
-from evaluators.estimate import LIKE, RANKED, THESE, estimate_split, half_width
+import numpy as np
+
+from evaluators.estimate import LIKE, RANKED, THESE, as_judged, estimate_split, half_width, rows
 from evaluators.estimate_means import estimate_means
+from evaluators.ppi import overlap_rank_spread
 from evaluators.store import Store
 from evaluators.values import Estimate, Submission
 
@@ -21,6 +24,7 @@ def report(store: Store, submission: Submission) -> str:
     for estimand in (LIKE, THESE):
         lines += [_score(e) for e in own if e.method == "betabin" and e.estimand == estimand]
     lines += [_layton(e) for e in own if e.method == "layton"]
+    lines += _jury_alone(store, submission)
     lines += _rank(own, everyone)
     lines += _caveats(own)
     return "\n".join(lines)
@@ -38,7 +42,7 @@ def _report_means(store: Store, s: Submission) -> str:
         for e in own
     ]
     lines.append("  (means in points, 95 % for items like these, clustered by story)")
-    lines += _place(own[0], len({e.submission_id for e in everyone if e.tier in RANKED}))
+    lines += _place(own[0], everyone)
     return "\n".join([*lines, *(f"  note: {note}" for note in own[0].notes)])
 
 
@@ -64,18 +68,34 @@ def _layton(e: Estimate) -> str:
     return f"  {'layton definition':20} {100 * e.value:5.1f}  +-{half_width(e):.1f}"
 
 
-def _rank(own: Sequence[Estimate], everyone: Sequence[Estimate]) -> list[str]:
-    ranked = {e.submission_id for e in everyone if e.tier in RANKED}
-    placed = [e for e in own if e.method == "betabin" and e.estimand == LIKE and e.best_rank is not None]
-    if not placed:
+def _jury_alone(store: Store, submission: Submission) -> list[str]:
+    s = submission
+    mine = [r for r in rows(store, s.split, s.version, s.jury).rows if r.submission.submission_id == s.submission_id]
+    scores = [float(x) for r in mine for x in as_judged(r)]
+    if not scores:
         return []
-    return _place(placed[0], len(ranked))
+    return [f"  {'jury alone':20} {100 * sum(scores) / len(scores):5.1f}  mean of its scores, tied to no label"]
 
 
-def _place(place: Estimate, ranked: int) -> list[str]:
-    if ranked == 1:
-        return ["  provisional rank        none yet: the store holds no other row of this split, condition and jury"]
-    return [f"  provisional rank       {place.best_rank} to {place.worst_rank} of {ranked} in this store"]
+def _rank(own: Sequence[Estimate], everyone: Sequence[Estimate]) -> list[str]:
+    mine = next(e for e in own if e.method == "betabin" and e.estimand == LIKE)
+    return _place(mine, everyone)
+
+
+def _place(mine: Estimate, everyone: Sequence[Estimate]) -> list[str]:
+    what = (mine.metric, mine.method, LIKE)
+    others = [
+        e
+        for e in everyone
+        if (e.metric, e.method, e.estimand) == what and e.tier in RANKED and e.submission_id != mine.submission_id
+    ]
+    if not others:
+        return [f"  {'provisional rank':20} none yet: the store has no other row of this split, condition and jury"]
+    # The board's own rule, applied to one row more: a self-reported row is told where it would stand.
+    together = [mine, *others]
+    spread = overlap_rank_spread(np.array([e.low for e in together]), np.array([e.high for e in together]))
+    best, worst = spread[0]
+    return [f"  {'provisional rank':20} {best} to {worst} of {len(together)} in this store"]
 
 
 def _caveats(own: Sequence[Estimate]) -> list[str]:

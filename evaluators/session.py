@@ -11,14 +11,14 @@ from builders.splits import Split, load_split
 from builders.values import SplitManifest
 from evaluators.bundle import Bundle, write_bundle
 from evaluators.journal import Journal
-from evaluators.jury import choose_panel, public_panel, seats_for
+from evaluators.jury import choose_panel, panel_that_sat, public_panel, seats_for
 from evaluators.models import provider_of
 from evaluators.progress import progress
 from evaluators.protocols import Play, Table, opening
 from evaluators.run import Outcome
 from evaluators.runner import Runner
 from evaluators.submission import began, identity, submission
-from evaluators.values import Decoding, Model, Panel
+from evaluators.values import Decoding, Evidence, Model, Panel, Seat
 
 # Said in the bundle; options that only say where things lie on one machine are left out.
 LOCAL_OPTIONS = frozenset(
@@ -33,6 +33,7 @@ class Session(NamedTuple):
     split: Split
     model: Model
     panel: Panel
+    seats: tuple[Seat, Seat, Seat]
     play: Play
     name: str
     folder: Path
@@ -58,9 +59,11 @@ class Session(NamedTuple):
             PredictionError, ModelError: Before anything is sent.
             JournalError, ServiceDownError, ServiceRefusedError, OSError: What was paid for is in the journal.
         """
-        outcome = self.play.read(self.name)
+        outcome, panel = self.play.read(self.name), self.panel
         if outcome is None:
             self.play.prepare()
+        else:
+            panel = panel_that_sat(panel, self.seats, {v.judge for v in outcome.verdicts if v.kind == "model"})
         date = began(self.folder, self.name)
         if outcome is None:
             with Journal(self.folder / "journal.jsonl") as journal:
@@ -69,13 +72,14 @@ class Session(NamedTuple):
             self.name,
             self.manifest,
             self.model,
-            self.panel,
+            panel,
             outcome,
             condition=self.play.condition,
             epochs=self.options.epochs,
             expected=self.play.expected,
             date=date,
             command=command_line(self.options),
+            evidence=EVIDENCE[bool(self.options.predictions), bool(self.options.judge_files)],
             **{name: getattr(self.options, name) for name in SAID},
         )
         complete = write_bundle(self.bundle_folder, described, outcome.transcripts, outcome.verdicts)
@@ -88,6 +92,11 @@ class Session(NamedTuple):
             return await self.play.run(runner, key=self.name, on_done=display.done)
 
 
+EVIDENCE: dict[tuple[bool, bool], Evidence] = {
+    (False, False): "run",
+    (True, False): "answers brought",
+    (True, True): "answers and verdicts brought",
+}
 SAID = ("open_weights", "url", "release_date", "contamination", "contact", "note")
 
 
@@ -110,11 +119,12 @@ def open_session(options: argparse.Namespace, *, refuse: Callable[[str], NoRetur
         refuse(f"say who made {options.model!r} with --provider: a judge does not mark its own maker's models")
     model = _model(options, provider)
     panel = choose_panel(judges=options.judges, jury=options.jury, api_base=options.judge_api_base)
-    play = open_play(Table(options, split, model, panel, seats_for(panel, provider)), refuse)
+    seats = seats_for(panel, model.provider)
+    play = open_play(Table(options, split, model, panel, seats), refuse)
     name = identity(split.manifest, model, play.condition, public_panel(panel), options.epochs, *play.parts)
     # One journal for all conditions and juries of a model on a split: raising --limit pays only for what is new.
     folder = options.out or Path("runs") / split.manifest.ref / identity(split.manifest, model)
-    return Session(options, split, model, panel, play, name, folder)
+    return Session(options, split, model, panel, seats, play, name, folder)
 
 
 def _model(options: argparse.Namespace, provider: str) -> Model:

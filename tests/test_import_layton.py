@@ -250,3 +250,18 @@ def test_the_released_labels_give_the_published_table_to_the_digit(
         seconds = time.process_time() - began
     assert len([half_width(e) for e in table]) == 9
     assert seconds < 1, f"{seconds:.2f} s of CPU for nine models; about 0.02 s on a quiet core"
+
+
+def test_released_rows_kept_as_bundles_make_the_store_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "ppi.jsonl", release())
+    code, _, _ = run(path, capsys, "--bundles", str(tmp_path / "kept"))
+    assert code == 0
+    with open_store(store_path()) as store:
+        imported = {s.submission.submission_id: s.tier for s in store.submissions()}
+        estimates = layton_table(store, "layton-llm")
+    store_path().unlink()
+    build = ["build", "--submissions", str(tmp_path / "kept"), "--out", str(tmp_path / "site")]
+    assert main([*build, "--splits", str(tmp_path / "none")]) == 0
+    with open_store(store_path()) as store:
+        assert {s.submission.submission_id: s.tier for s in store.submissions()} == imported
+        assert layton_table(store, "layton-llm") == estimates

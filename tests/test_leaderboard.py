@@ -245,10 +245,10 @@ def test_two_bundles_of_one_name_are_refused(tmp_path: Path) -> None:
     refused(tmp_path, "are both named 'one'")
 
 
-@pytest.mark.parametrize("text", ["released", "published", "self-reported", "gold\nrejudged", "x" * 1000])
+@pytest.mark.parametrize("text", ["published", "self-reported", "gold\nrejudged", "x" * 1000])
 def test_a_tier_file_raises_to_known_tiers_only(tmp_path: Path, text: str) -> None:
     put(tmp_path / "sent" / "a", made_run("one", ["3"]), text)
-    refused(tmp_path, "is no tier for a sent bundle; write one of rejudged, scored-here")
+    refused(tmp_path, "is no tier for a sent bundle; write one of rejudged, released, scored-here")
 
 
 def test_a_sent_bundle_cannot_take_the_place_of_a_ranked_row(tmp_path: Path) -> None:
