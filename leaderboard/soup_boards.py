@@ -73,6 +73,14 @@ class Ablated(NamedTuple):
     source: str
 
 
+class Printed(NamedTuple):
+    """A published table: its columns, and for each player and configuration a cell a column."""
+
+    table: str
+    columns: tuple[str, ...]  # genres, or metrics where the table has one genre
+    rows: tuple[tuple[str, str, tuple[PublishedScore | None, ...]], ...]  # player, configuration, cells
+
+
 class Game(NamedTuple):
     """One game as its page shows it."""
 
@@ -96,6 +104,11 @@ class SoupBoard(NamedTuple):
     ablations: tuple[Ablated, ...]
     games: tuple[Game, ...]
     published: tuple[PublishedScore, ...]
+
+    @property
+    def printed(self) -> tuple[Printed, ...]:
+        """The published scores, laid out as tables."""
+        return tuple(_printed(table, self.published) for table in dict.fromkeys(p.table for p in self.published))
 
     @property
     def sample(self) -> bool:
@@ -294,6 +307,15 @@ def _games(store: Store, split: str, submissions: Sequence[Submission]) -> tuple
                 )
             )
     return tuple(found)
+
+
+def _printed(table: str, published: Sequence[PublishedScore]) -> Printed:
+    scores = [p for p in published if p.table == table]
+    by_genre = len({p.category for p in scores}) > 1
+    cells = {(p.model, p.condition, p.category if by_genre else p.metric): p for p in scores}
+    columns = tuple(dict.fromkeys(column for _, _, column in cells))
+    players = dict.fromkeys((model, condition) for model, condition, _ in cells)
+    return Printed(table, columns, tuple((m, c, tuple(cells.get((m, c, x)) for x in columns)) for m, c in players))
 
 
 def _points(share: float) -> str:

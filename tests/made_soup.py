@@ -4,9 +4,25 @@ import json
 from hashlib import sha256
 from typing import Any
 
+from builders.values import Soup
 from tests.servers.model_server import Answer
 
 Body = dict[str, Any]
+
+
+def soup(**fields: Any) -> Soup:
+    """A puzzle."""
+    made = {
+        "id": "en/Mind_Game/0",
+        "cluster": "Mind_Game/0",
+        "category": "Mind_Game",
+        "language": "en",
+        "title": "The Key",
+        "surface": "She threw the key away and laughed.",
+        "bottom": "It was the key of the prison that she had left for good.",
+        "tips": ("It is about a prison.", "She is free."),
+    }
+    return Soup.model_validate({**made, **fields})
 
 
 def form(body: Body) -> str:
