@@ -1,4 +1,4 @@
-"""What models answer in the protocols that need more than two texts, and the record of how they got there."""
+"""Answers of protocols that need more than two texts, and the record of how a player got there (values)."""
 
 from typing import Literal
 
