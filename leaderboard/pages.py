@@ -7,7 +7,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from leaderboard.boards import TIERS, Board
-from leaderboard.soup_boards import SoupBoard
+from leaderboard.soup_boards import GENRES, SoupBoard
 
 TEMPLATES = Path(__file__).with_name("templates")
 # Characters that turn the text around them, or that nobody sees, are spelled out. Joiners shape words of some scripts.
@@ -35,7 +35,7 @@ def write_pages(boards: Sequence[Board | SoupBoard], folder: Path) -> None:
 
 def render_board(board: Board | SoupBoard, templates: Environment | None = None) -> str:
     """The Markdown of one board."""
-    return (templates or _environment()).get_template(board.template).render(board=board, tiers=TIERS)
+    return (templates or _environment()).get_template(board.template).render(board=board, tiers=TIERS, genres=GENRES)
 
 
 def visible(text: object) -> object:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from math import isfinite
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
-from builders.values import Soup
+from builders.values import Genre, Soup
 from evaluators.answers import SoupBelief, SoupTurn
 from evaluators.estimate import RANKED
 from evaluators.estimate_means import estimate_means
@@ -14,6 +14,7 @@ from evaluators.values import Estimate, PublishedScore, Submission
 from leaderboard.charts import Axis, Bar, axis, bar, place
 
 SAMPLES = "soup-samples"
+GENRES: tuple[str, ...] = get_args(Genre)
 LEAST_SCALE = (0.0, 100.0)
 PARTS = ("logic", "details", "conclusion")
 COURSE = ("game turns", "game clues_per_turn", "game unknown", "game repeated")
@@ -73,6 +74,16 @@ class Ablated(NamedTuple):
     source: str
 
 
+class ByLanguage(NamedTuple):
+    """One player and configuration in one of the languages it was run in."""
+
+    model: str
+    configuration: str  # without the reference points, which each language has of its own
+    language: str
+    overall: str
+    genres: tuple[str, ...]
+
+
 class Printed(NamedTuple):
     """A published table: its columns, and for each player and configuration a cell a column."""
 
@@ -102,6 +113,7 @@ class SoupBoard(NamedTuple):
     sections: tuple[SoupSection, ...]
     checks: tuple[ResponderCheck, ...]
     ablations: tuple[Ablated, ...]
+    languages: tuple[ByLanguage, ...]
     games: tuple[Game, ...]
     published: tuple[PublishedScore, ...]
 
@@ -131,7 +143,8 @@ def soup_boards(store: Store) -> tuple[SoupBoard, ...]:
     stored = [s.submission for s in store.submissions() if s.submission.protocol == "soup"]
     published = store.published_scores()
     benchmark = {s.split: s.benchmark for s in stored} | {p.split: p.benchmark for p in published}
-    return tuple(_board(store, split, benchmark[split], stored, published) for split in sorted(benchmark))
+    found = [_board(store, split, benchmark[split], stored, published) for split in sorted(benchmark)]
+    return tuple(board._replace(languages=_languages(board, found)) for board in found)
 
 
 def _board(
@@ -151,6 +164,7 @@ def _board(
         sections,
         store.responder_checks(split.rpartition("-")[2]),
         _ablations(sections, printed),
+        (),
         _games(store, split, mine),
         printed,
     )
@@ -284,6 +298,20 @@ def _ablations(sections: Sequence[SoupSection], printed: Sequence[PublishedScore
         if p.table == "Table 3" and p.metric == "overall"
     ]
     return (*several, *paper)
+
+
+def _languages(board: SoupBoard, boards: Sequence[SoupBoard]) -> tuple[ByLanguage, ...]:
+    """Genre by language for the players that were run alike in several languages."""
+    rows: dict[tuple[str, ...], list[ByLanguage]] = {}
+    for other in (b for b in boards if b.split.rpartition("-")[0] == board.split.rpartition("-")[0]):
+        for section in other.sections:
+            alike = ";".join(p for p in section.condition.split(";") if not p.startswith("points="))
+            for line in section.ranked:
+                values = dict(zip(section.genres, line.genres, strict=True))
+                cells = tuple(values.get(genre, "–") for genre in GENRES)
+                row = ByLanguage(line.like.model, alike, other.split.rpartition("-")[2], line.score, cells)
+                rows.setdefault((section.version, section.jury, alike, line.like.model), []).append(row)
+    return tuple(row for group in rows.values() if len({r.language for r in group}) > 1 for row in group)
 
 
 def _games(store: Store, split: str, submissions: Sequence[Submission]) -> tuple[Game, ...]:

@@ -22,7 +22,8 @@ from leaderboard.soup_boards import SoupBoard, soup_boards
 
 SCRIPT = "<script>alert(1)</script> {{ 7*7 }} \u202e"
 POINTS = "points=0396cfb2"
-SOUPS = [s for s in to_soups(read_soups()[0])[0] if s.language == "en"]
+EVERY = to_soups(read_soups()[0])[0]
+SOUPS = [s for s in EVERY if s.language == "en"]
 
 
 def game(**fields: Any) -> SoupGame:
@@ -39,9 +40,10 @@ def game(**fields: Any) -> SoupGame:
 def write(store: Store, name: str, scores: list[float | None], *, condition: str, **fields: Any) -> None:
     """A run of one game an item; None is a call that failed."""
     transcripts, verdicts = [], []
+    split = fields.pop("split", "sample-soup-en")
     model = Model(name=fields.pop("model", name), provider=fields.pop("provider", "acme"))
-    common = {"split": "sample-soup-en@1.0.0", "model": model.name, "protocol": "soup", "condition": condition}
-    for item, score in zip(SOUPS, scores, strict=False):
+    common = {"split": f"{split}@1.0.0", "model": model.name, "protocol": "soup", "condition": condition}
+    for item, score in zip((s for s in EVERY if split.endswith(s.language)), scores, strict=False):
         key = transcript_id(name, item.id, 0)
         answer = SoupAnswer(kind="soup", logic=("l",), details=("d",), conclusion=f"So it was. {SCRIPT}")
         said: dict[str, Any] = {"failure": "timeout"} if score is None else {"answer": answer}
@@ -53,7 +55,7 @@ def write(store: Store, name: str, scores: list[float | None], *, condition: str
             )
     failed = sum(score is None for score in scores)
     made: dict[str, Any] = {
-        **{"submission_id": name.lower(), "benchmark": "soup-samples", "split": "sample-soup-en", "version": "1.0.0"},
+        **{"submission_id": name.lower(), "benchmark": "soup-samples", "split": split, "version": "1.0.0"},
         **{
             "split_sha256": None,
             "protocol": "soup",
@@ -70,9 +72,10 @@ def write(store: Store, name: str, scores: list[float | None], *, condition: str
 
 
 def fill(store: Store) -> None:
-    source = read_soups()[1]
-    split = make_split("sample-soup-en", SOUPS, version="1.0.0", sources=[source])
-    store.write_split(split.manifest, split.items)
+    for language in ("en", "zh"):
+        items = [s for s in EVERY if s.language == language]
+        split = make_split(f"sample-soup-{language}", items, version="1.0.0", sources=[read_soups()[1]])
+        store.write_split(split.manifest, split.items)
     write(store, "Good", [0.8] * 6 + [0.6] * 6, condition=f"agent=full;responder=openai/host;{POINTS}")
     write(store, "good-none", [0.2] * 12, model="Good", condition=f"agent=none;responder=openai/host;{POINTS}")
     write(store, "Failing", [0.8] * 6 + [None] * 6, condition=f"agent=full;responder=openai/host;{POINTS}")
@@ -119,6 +122,17 @@ def test_ablations_of_one_model_and_the_papers_stand_in_one_chart(board: SoupBoa
     paper = boards["turtlesoup-zh"].ablations
     assert [(r.agent, r.score) for r in paper][:2] == [("full", "57.14"), ("no-deliberation", "51.76")]
     assert len(paper) == 6
+
+
+def test_players_run_in_both_languages_are_compared_by_genre() -> None:
+    with open_store(store_path()) as store:
+        fill(store)
+        condition = "agent=full;responder=openai/host;points=ffffffff"
+        write(store, "good-zh", [0.5] * 12, model="Good", condition=condition, split="sample-soup-zh")
+        board = next(b for b in soup_boards(store) if b.split == "sample-soup-en")
+    rows = [(r.model, r.language, r.overall, r.genres[0]) for r in board.languages]
+    assert rows == [("Good", "en", "70.0", "80.0"), ("Good", "zh", "50.0", "50.0")]
+    assert "Genre by language" in render_board(board)
 
 
 def test_published_tables_are_those_of_the_paper() -> None:
