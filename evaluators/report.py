@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evaluators.estimate import LIKE, RANKED, THESE, as_judged, estimate_split, half_width, rows
+from evaluators.estimate import LIKE, RANKED, as_judged, estimate_split, half_width, headline, rows
 from evaluators.estimate_means import estimate_means
+from evaluators.fit import fit_split
 from evaluators.ppi import overlap_rank_spread
 from evaluators.store import Store
 from evaluators.values import Estimate, Submission
@@ -16,13 +17,13 @@ def report(store: Store, submission: Submission) -> str:
     s = submission
     if s.protocol != "riddle":
         return _report_means(store, s)
-    everyone = estimate_split(store, s.split, s.version, s.jury, s.condition)
+    fits = fit_split(rows(store, s.split, s.version, s.jury))
+    everyone = estimate_split(store, s.split, s.version, s.jury, s.condition, fits=fits)
     own = [e for e in everyone if e.submission_id == s.submission_id]
     lines = ["", f"{s.model.name} on {s.ref}, {s.condition}, jury {s.jury}", _counts(submission)]
     if not own:
         return "\n".join([*lines, "nothing to estimate: no attempt was made"])
-    for estimand in (LIKE, THESE):
-        lines += [_score(e) for e in own if e.method == "betabin" and e.estimand == estimand]
+    lines += [_score(e) for e in headline(own)]
     lines += [_layton(e) for e in own if e.method == "layton"]
     lines += _jury_alone(store, submission)
     lines += _rank(own, everyone)
@@ -78,8 +79,7 @@ def _jury_alone(store: Store, submission: Submission) -> list[str]:
 
 
 def _rank(own: Sequence[Estimate], everyone: Sequence[Estimate]) -> list[str]:
-    mine = next(e for e in own if e.method == "betabin" and e.estimand == LIKE)
-    return _place(mine, everyone)
+    return _place(next(e for e in headline(own) if e.estimand == LIKE), everyone)
 
 
 def _place(mine: Estimate, everyone: Sequence[Estimate]) -> list[str]:

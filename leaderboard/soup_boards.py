@@ -118,6 +118,11 @@ class SoupBoard(NamedTuple):
     published: tuple[PublishedScore, ...]
 
     @property
+    def reread(self) -> tuple[()]:
+        """Published rows whose released evidence was read again: the paper released none."""
+        return ()
+
+    @property
     def printed(self) -> tuple[Printed, ...]:
         """The published scores, laid out as tables."""
         return tuple(_printed(table, self.published) for table in dict.fromkeys(p.table for p in self.published))

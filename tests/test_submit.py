@@ -308,3 +308,28 @@ def test_a_store_of_a_newer_schema_is_refused_before_a_call_is_paid_for(
         assert submit(options(tmp_path, server)) == 1
         assert server.requests == []
     assert "99" in capsys.readouterr().err
+
+
+def test_a_visual_split_shows_its_pictures_to_model_and_judges_and_keeps_only_their_digests(tmp_path: Path) -> None:
+    from builders.__main__ import main as builders
+
+    assert builders(["build", "sample-vlm", "--out", str(tmp_path / "splits")]) == 0
+    with ModelServer(answers) as server:
+        assert submit([*options(tmp_path, server), "--split", "sample-vlm", "--limit", "2"]) == 0
+        shown = [[p["type"] for p in body["messages"][1]["content"]] for body in server.requests]
+    assert shown == [["text", "image_url"]] * 8
+    transcripts = read_bundle(tmp_path / "out/bundle").transcripts
+    assert all(m.images[0].data is None for t in transcripts for m in t.messages if m.role == "user")
+    assert (tmp_path / "out/journal.jsonl").stat().st_size < 20_000
+
+
+@pytest.mark.parametrize("provider", ["google", "gemini"])
+def test_a_maker_by_any_of_its_names_is_not_its_own_judge(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], provider: str
+) -> None:
+    write_made_split(tmp_path / "splits", 2)
+    given = ["--model", "openrouter/google/any", "--provider", provider, "--split", "sample-llm", "--dry-run"]
+    assert submit([*given, "--splits", str(tmp_path / "splits")]) == 0
+    judges = [line for line in capsys.readouterr().out.splitlines() if line.startswith("judge")]
+    assert len(judges) == 3
+    assert not any("gemini" in line for line in judges)
