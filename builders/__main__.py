@@ -1,4 +1,4 @@
-"""Build and check splits: `python -m builders list|build|check`."""
+"""Build, check and publish splits: `python -m builders list|build|check|publish|verify`."""
 
 import argparse
 import re
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
 from builders import BENCHMARKS
+from builders.hub_commands import add_commands
 
 if TYPE_CHECKING:
     from builders.release import Oddity
@@ -34,13 +35,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0 done, 1 input refused, 2 usage, 3 the Hub failed."""
     arguments = _parser().parse_args(argv)
     from builders.hub import HubError
+    from builders.packing import PackError
     from builders.release import ReleaseError, show
     from builders.splits import SplitError
+    from builders.versions import VersionError
 
     command: Callable[[argparse.Namespace], int] = arguments.command
     try:
         return command(arguments)
-    except (ReleaseError, SplitError) as error:
+    except (ReleaseError, SplitError, PackError, VersionError) as error:
         return _fail(str(error), 1)
     except HubError as error:
         return _fail(str(error), 3)
@@ -53,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m builders", description="Build benchmark splits from their releases.")
-    commands = parser.add_subparsers(required=True, metavar="list|build|check")
+    commands = parser.add_subparsers(required=True, metavar="list|build|check|publish|verify")
     names = [name for b in BENCHMARKS for name in (b.name, *b.splits)]
 
     show = commands.add_parser("list", help="benchmarks, their splits and the versions built")
@@ -75,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--out", type=Path, default=Path("splits"), help="folder of the splits (default: %(default)s)"
         )
+    add_commands(commands, _version)
     return parser
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from builders import BENCHMARKS, CANARIES, benchmark_of
+from builders.release import MAX_FILE_BYTES
 from builders.values import ITEMS, GoldAnswer, Item, Riddle, Source, SplitManifest, Value
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 DEFAULT_ROOT = Path("splits")
 # Numbers are ASCII and without leading zeros, so that one version has one spelling and stays inside its folder.
 _NUMBER = r"(?:0|[1-9][0-9]{0,5})"
-_REF = re.compile(rf"([a-z0-9][a-z0-9-]{{0,63}})(?:@({_NUMBER}(?:\.{_NUMBER}){{0,2}}))?")
+_REF = re.compile(rf"([a-z0-9][a-z0-9-]{{0,63}})(?:@({_NUMBER}(?:\.{_NUMBER}){{0,2}}))?(?:#([0-9a-f]{{12,64}}))?")
 _VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}")
 _V = TypeVar("_V", bound=Value)
 
@@ -127,12 +128,19 @@ def load_split(ref: str, *, root: Path = DEFAULT_ROOT) -> Split:
     """Read a built split and check it against its digests.
 
     Args:
-        ref: `name`, `name@1`, `name@1.0` or `name@1.0.0`; the highest built version that fits is read.
+        ref: `name`, `name@1`, `name@1.0` or `name@1.0.0`; the highest built version that fits is read. Or
+            `hub:namespace/repository/name@1.0.0` for a published one, at its tag. `#` and 12 or more hex digits
+            after either pin the digest of its items.
         root: Folder of the built splits.
 
     Raises:
         SplitError: If the ref is malformed, the split unknown or not built, or a file damaged.
+        builders.release.ReleaseError, builders.hub.HubError: If a published split cannot be had.
     """
+    if ref.startswith("hub:"):
+        from builders.remote import load_published
+
+        return load_published(ref)
     match = _REF.fullmatch(ref)
     if match is None:
         raise SplitError(f"{ref!r} is not a split; write it as name, name@1, name@1.0 or name@1.0.0")
@@ -146,7 +154,21 @@ def load_split(ref: str, *, root: Path = DEFAULT_ROOT) -> Split:
     if not fitting:
         have = f"; built are {', '.join(built)}" if built else ""
         raise SplitError(f"{ref} is not built in {root}{have}; build it with: {_build_command(name, wanted, root)}")
-    return _read(root / name / fitting[-1])
+    return check_pin(_read(root / name / fitting[-1]), match[3])
+
+
+def check_pin(split: Split, pin: str | None) -> Split:
+    """Return the split if the digest of its items begins with `pin`, or no pin is given.
+
+    Raises:
+        SplitError: If it begins otherwise.
+    """
+    if pin and not split.manifest.sha256.startswith(pin):
+        raise SplitError(
+            f"{split.manifest.ref} has items with sha256 {split.manifest.sha256[: len(pin)]}, not {pin}: it is not the "
+            "split that was cited; build or load that one"
+        )
+    return split
 
 
 def list_built(root: Path = DEFAULT_ROOT) -> tuple[SplitManifest, ...]:
@@ -156,7 +178,7 @@ def list_built(root: Path = DEFAULT_ROOT) -> tuple[SplitManifest, ...]:
         SplitError: If a manifest cannot be read.
     """
     names = [name for benchmark in BENCHMARKS for name in benchmark.splits]
-    return tuple(_read_manifest(root / name / version) for name in names for version in _versions(root / name))
+    return tuple(read_manifest(root / name / v, name, v) for name in names for v in _versions(root / name))
 
 
 def _versions(folder: Path) -> list[str]:
@@ -180,7 +202,16 @@ def _build_command(name: str, wanted: str, root: Path) -> str:
 
 
 def _read(folder: Path) -> Split:
-    manifest = _read_manifest(folder)
+    return read_folder(folder, folder.parent.name, folder.name)
+
+
+def read_folder(folder: Path, name: str, version: str) -> Split:
+    """Read manifest.json, items.parquet and gold.parquet of a folder and check them against each other.
+
+    Raises:
+        SplitError: If they are not the split `name` at `version`, or do not have the digests of the manifest.
+    """
+    manifest = read_manifest(folder, name, version)
     items = _read_rows(folder / "items.parquet", _kind(folder, manifest), manifest.items, manifest.sha256)
     gold: tuple[GoldAnswer, ...] = ()
     if manifest.gold_sha256 is not None:
@@ -195,13 +226,18 @@ def _kind(folder: Path, manifest: SplitManifest) -> type[Item]:
     return kind
 
 
-def _read_manifest(folder: Path) -> SplitManifest:
+def read_manifest(folder: Path, name: str, version: str) -> SplitManifest:
+    """Read manifest.json of a folder.
+
+    Raises:
+        SplitError: If it is not the manifest of the split `name` at `version`.
+    """
     path = folder / "manifest.json"
     try:
         manifest = SplitManifest.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
         raise _damaged(path, error) from error
-    if (manifest.split, manifest.version) != (folder.parent.name, folder.name):
+    if (manifest.split, manifest.version) != (name, version):
         raise _damaged(path, f"it says it is {manifest.ref}")
     return manifest
 
@@ -212,6 +248,9 @@ def _read_rows(path: Path, kind: type[_V], count: int, digest: str) -> tuple[_V,
 
     try:
         with pq.ParquetFile(path) as file:  # `read_table` takes a second more: it loads all of pyarrow.dataset
+            unfolded = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
+            if file.metadata.num_rows != count or unfolded > MAX_FILE_BYTES:
+                raise _damaged(path, f"it has {file.metadata.num_rows} rows where manifest.json says {count}")
             raw: list[dict[str, Any]] = file.read().to_pylist()
         for row in raw:
             if isinstance(row.get("image"), dict):

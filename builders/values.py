@@ -132,3 +132,28 @@ class GoldAnswer(Value):
     annotator: str = Field(
         description="`author` for labels that the item's author wrote; those are never called human."
     )
+
+
+class FileSha256(Value):
+    """A file of a published release and its digest."""
+
+    path: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*){0,2}$")
+    sha256: Sha256
+
+
+class PublishedSplit(Value):
+    """How a split lies in a release: its rows, only their ids and digests, or only its ciphertext."""
+
+    split: Name
+    form: Literal["full", "ids", "sealed"]
+
+
+class Release(Value):
+    """One version of a benchmark on the Hub; `release.json` at the tag `v<version>`."""
+
+    schema_version: Literal[1] = 1
+    benchmark: Name
+    version: Version
+    prompts_sha256: Sha256 | None = Field(description="Digest of the prompts under which the items are asked.")
+    splits: tuple[PublishedSplit, ...] = Field(min_length=1)
+    files: tuple[FileSha256, ...] = Field(description="Every other file of the release, by path.")

@@ -25,7 +25,11 @@ def parser() -> argparse.ArgumentParser:
         "Exit code: 0 done, 1 input refused, 2 usage, 3 an outside service failed (what was paid for is kept).",
     )
     p.add_argument("--model", required=True, help="litellm name, for example openai/gpt-5.1")
-    p.add_argument("--split", required=True, help="for example layton-llm@1.0 (see python -m builders list)")
+    p.add_argument(
+        "--split",
+        required=True,
+        help="for example layton-llm@1.0 (see python -m builders list), or hub:NAMESPACE/REPO/SPLIT@1.0.0",
+    )
     p.add_argument("--provider", help="who made the model; needed where its name does not say, and with --api-base")
     p.add_argument("--api-base", metavar="URL", help="endpoint of your own that speaks OpenAI's protocol")
     p.add_argument("--hints", type=int, default=0, choices=range(5), help="hints shown with each riddle (default 0)")
@@ -113,6 +117,7 @@ def guarded(command: Any) -> int:
     """Run a command and turn what can go wrong into one line on stderr and an exit code."""
     from pydantic import ValidationError
 
+    from builders.hub import HubError
     from builders.release import ReleaseError
     from builders.splits import SplitError
     from evaluators.bundle import BundleError
@@ -140,7 +145,7 @@ def guarded(command: Any) -> int:
         return REFUSED
     except (ServiceRefusedError, ServiceDownError) as error:
         print(f"error: {error}\n{again}", file=sys.stderr)
-    except JournalError as error:
+    except (JournalError, HubError) as error:
         print(f"error: {error}", file=sys.stderr)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else "cannot write: "

@@ -4,6 +4,7 @@ python -m leaderboard import-layton PPI.jsonl     released verdicts and labels i
 python -m leaderboard build                       bundles and store into pages and data files
 python -m leaderboard diagnose SPLIT              what to read before a board is published
 python -m leaderboard compare SPLIT FIRST SECOND  is one model better than another
+python -m leaderboard export --format F           results in the formats of others, or proposed on the Hub
 python -m leaderboard demo                        a whole leaderboard from a tiny local model
 python -m leaderboard coverage                    how often the intervals hold, by simulation
 """
@@ -16,6 +17,7 @@ from collections.abc import Sequence
 COMMANDS = {
     "build": ("leaderboard.build", "estimate, rank and write the site from the bundles and the store"),
     "import-layton": ("leaderboard.import_layton", "put layton-eval's released verdicts and labels into the store"),
+    "export": ("leaderboard.export", "write results for Community Evals, Every Eval Ever, model cards or Inspect"),
     "diagnose": ("leaderboard.diagnose", "what a maintainer reads before a board is published"),
     "compare": ("leaderboard.versus", "is one model better than another, on the items both answered"),
 }

@@ -87,6 +87,19 @@ def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             monkeypatch.delenv(name)
 
 
+@pytest.fixture(autouse=True)
+def short_chains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let joint fits end early: what pages and commands do with a fit does not hang on how far its chains came."""
+    import evaluators.fit
+
+    whole = evaluators.fit.lsre
+
+    def short(rows: object, *, rng: object, draws: int, max_sweeps: int) -> object:
+        return whole(rows, rng=rng, draws=min(draws, 200), max_sweeps=min(max_sweeps, 300))
+
+    monkeypatch.setattr(evaluators.fit, "lsre", short)
+
+
 @pytest.fixture
 def real_data() -> Callable[[str], Path]:
     """`real_data("layton_eval/ppi/ppi_llm.jsonl")`: its path, or a skip that says what is missing."""

@@ -18,7 +18,7 @@ from builders import release
 from builders.images import image_fault
 from builders.layton import check, pick_files, read_release, to_riddles
 from builders.release import Oddity, ReleaseError, Row, describe, files_sha256, group, read_rows, show, whole_number
-from tests.servers.hub_files import HubFiles, serve
+from tests.servers.hub import Hub, serve
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -385,7 +385,7 @@ def release_files() -> dict[str, bytes]:
 def test_both_splits_are_built_from_the_hub_at_the_commit_that_a_branch_names(tmp_path: Path) -> None:
     from builders.splits import load_split
 
-    with serve(HubFiles(REPO, COMMIT, release_files())) as hub:
+    with serve(Hub().hold(REPO, COMMIT, release_files())) as hub:
         done = build(hub.url, tmp_path, "layton", REPO, "--revision", "main")
         assert done.returncode == 0, done.stderr
         assert sorted(hub.downloads) == ["layton_eval_llm.jsonl", "layton_eval_vlm.jsonl"]
@@ -400,7 +400,7 @@ def test_both_splits_are_built_from_the_hub_at_the_commit_that_a_branch_names(tm
 
 
 def test_a_repository_or_revision_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with serve(HubFiles(REPO, COMMIT, release_files())) as hub:
+    with serve(Hub().hold(REPO, COMMIT, release_files())) as hub:
         for repo, revision in (("someone/else", "main"), (REPO, "f" * 40)):
             done = build(hub.url, tmp_path, "layton-llm", repo, "--revision", revision)
             assert done.returncode == 1
@@ -409,11 +409,11 @@ def test_a_repository_or_revision_that_is_not_there_is_refused(tmp_path: Path) -
 
 
 def test_a_hub_that_fails_or_is_not_there_is_an_outside_failure(tmp_path: Path) -> None:
-    with serve(HubFiles(REPO, COMMIT, release_files(), broken=True)) as hub:
+    with serve(Hub(broken=True)) as hub:
         done = build(hub.url, tmp_path, "layton-llm", REPO, "--revision", COMMIT)
         assert (done.returncode, done.stderr.count("\n")) == (3, 1)
-        assert done.stderr.startswith(f"error: the Hub did not give {REPO}")
+        assert done.stderr.startswith(f"error: the Hub did not answer for {REPO}")
     gone = build(hub.url, tmp_path, "layton-llm", REPO, "--revision", COMMIT)
     assert gone.returncode == 3
-    assert gone.stderr.startswith(f"error: the Hub did not give {REPO}")
+    assert gone.stderr.startswith(f"error: the Hub did not answer for {REPO}")
     assert not (tmp_path / "splits").exists()
