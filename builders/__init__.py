@@ -40,6 +40,39 @@ BENCHMARKS: tuple[Benchmark, ...] = (
             ),
         ),
     ),
+    Benchmark(
+        name="turtlesoup",
+        title="TurtleSoup-Bench: situation puzzles solved by asking yes/no questions",
+        protocol="soup",
+        splits=("turtlesoup-en", "turtlesoup-zh"),
+        metric="overall",
+        sources=(
+            Source(
+                title="TurtleSoup-Bench",
+                url="https://github.com/lin-ruo/TurtleSoup-Bench",
+                licence="LicenseRef-none-stated",
+                citation=(
+                    "Zhou, M., Wu, S., Zhang, H., Sima, Q. & Liu, B. (2025). What to Ask Next? Probing the Imaginative "
+                    "Reasoning of LLMs with TurtleSoup Puzzles."
+                ),
+            ),
+        ),
+    ),
+    Benchmark(
+        name="soup-samples",
+        title="Deerstalker samples: the project's own situation puzzles",
+        protocol="soup",
+        splits=("sample-soup-en", "sample-soup-zh"),
+        metric="overall",
+        sources=(
+            Source(
+                title="Deerstalker samples",
+                url="file:builders/samples",
+                licence="CC-BY-4.0",
+                citation="The Deerstalker contributors (2026). Deerstalker samples. CC-BY-4.0.",
+            ),
+        ),
+    ),
 )
 
 # One GUID a split, generated once and never changed: finding it in a corpus or in a model's output shows that the
@@ -51,6 +84,10 @@ CANARIES: Mapping[str, str] = MappingProxyType(
         "layton-vlm": _CANARY.format("db316e19-11bb-453c-b4e8-96000117647b"),
         "sample-llm": _CANARY.format("732efc8c-e079-420d-9849-c7b7d8cfd98c"),
         "sample-vlm": _CANARY.format("cf9529f7-029e-4889-8ae7-fdef3266573b"),
+        "turtlesoup-en": _CANARY.format("4a202f46-3c85-41f7-a5e3-038683b22257"),
+        "turtlesoup-zh": _CANARY.format("1252a814-3839-4e8b-b556-06083fd759df"),
+        "sample-soup-en": _CANARY.format("be09c503-c268-49fc-8522-bb53bde93863"),
+        "sample-soup-zh": _CANARY.format("c90a3c30-5686-4f23-9702-6640c180fc58"),
     }
 )
 

@@ -12,16 +12,18 @@ from builders.hub_commands import add_commands
 
 if TYPE_CHECKING:
     from builders.release import Oddity
-    from builders.values import GoldAnswer, Riddle, Source
+    from builders.values import GoldAnswer, Item, Soup, Source
 
 
 class Material(NamedTuple):
     """What a split is made of, before it has a version."""
 
-    items: "tuple[Riddle, ...]"
+    items: "tuple[Item, ...]"
     gold: "tuple[GoldAnswer, ...]"
     source: "Source"
     oddities: "tuple[Oddity, ...]"
+    language: str = "en"
+    about: str = ""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -69,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
             "source", nargs="?", metavar="SOURCE", help="folder or file with the release, or Hub repository"
         )
         command.add_argument("--source", dest="source_option", metavar="SOURCE", help="the same as an option")
-        command.add_argument("--revision", help="commit of the Hub repository (40 hex digits), or a branch or tag")
+        command.add_argument("--revision", help="commit (40 hex digits), branch or tag of the Hub repository or clone")
     build.add_argument("--version", type=_version, default="1.0.0", help="version to build (default: %(default)s)")
     build.add_argument("--force", action="store_true", help="overwrite a version that exists with other content")
     for command in (show, build):
@@ -118,8 +120,17 @@ def _build(arguments: argparse.Namespace) -> int:
             more = f"; and {len(refused) - 3} more kinds" if len(refused) > 3 else ""
             raise ReleaseError(f"{name} is not built: {lines}{more}. `python -m builders check` lists all")
         made.append(
-            make_split(name, material.items, material.gold, version=arguments.version, sources=[material.source])
+            make_split(
+                name,
+                material.items,
+                material.gold,
+                version=arguments.version,
+                sources=[material.source],
+                language=material.language,
+            )
         )
+        if material.about:
+            print(f"{name}: {material.about}")
         if notes := len(group(material.oddities)):
             print(f"{name}: {notes} kinds of oddities noted; `python -m builders check` lists them")
     # Written only once every split of the benchmark is known to be good.
@@ -137,6 +148,8 @@ def _check(arguments: argparse.Namespace) -> int:
     for name, material in _materials(arguments):
         groups = group(material.oddities)
         print(f"{name}: {len(material.items)} items can be built; {len(groups)} kinds of oddities")
+        if material.about:
+            print(f"  {material.about}")
         for oddity, items in groups:
             print(f"  {oddity.severity:<7}  {describe(oddity, items)}")
             code = code or int(oddity.severity == "refused")
@@ -180,9 +193,42 @@ def _samples(splits: Sequence[str], source: str | None, revision: str | None) ->
         yield name, Material(riddles, gold, found, oddities)
 
 
+def _turtlesoup(splits: Sequence[str], source: str | None, revision: str | None) -> Iterator[tuple[str, Material]]:
+    from builders.turtlesoup import read_release, to_soups
+
+    rows, found = read_release(source, revision=revision)
+    yield from _soup_splits(splits, to_soups(rows), found)
+
+
+def _soup_samples(splits: Sequence[str], source: str | None, revision: str | None) -> Iterator[tuple[str, Material]]:
+    from builders.release import ReleaseError
+    from builders.samples.soups import read_soups
+    from builders.turtlesoup import to_soups
+
+    if source or revision:
+        raise ReleaseError("the samples are part of the repository; build them without SOURCE and --revision")
+    rows, found = read_soups()
+    yield from _soup_splits(splits, to_soups(rows), found)
+
+
+def _soup_splits(
+    splits: Sequence[str], made: "tuple[tuple[Soup, ...], tuple[Oddity, ...]]", found: "Source"
+) -> Iterator[tuple[str, Material]]:
+    from builders.turtlesoup import describe_puzzles
+
+    soups, oddities = made
+    for name in splits:
+        language = name.rpartition("-")[2]
+        mine = tuple(s for s in soups if s.language == language)
+        odd = tuple(o for o in oddities if o.item.startswith(f"{language}/"))
+        yield name, Material(mine, (), found, odd, language, describe_puzzles(mine))
+
+
 _READERS: Mapping[str, Callable[[Sequence[str], str | None, str | None], Iterator[tuple[str, Material]]]] = {
     "layton": _layton,
     "samples": _samples,
+    "turtlesoup": _turtlesoup,
+    "soup-samples": _soup_samples,
 }
 
 if __name__ == "__main__":

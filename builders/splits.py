@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from builders import BENCHMARKS, CANARIES, benchmark_of
 from builders.release import MAX_FILE_BYTES
-from builders.values import GoldAnswer, Riddle, Source, SplitManifest, Value
+from builders.values import ITEMS, GoldAnswer, Item, Riddle, Source, SplitManifest, Value
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +32,7 @@ class Split(NamedTuple):
     """A built split: its manifest, its items and the labelled answers that come with it."""
 
     manifest: SplitManifest
-    items: tuple[Riddle, ...]
+    items: tuple[Item, ...]
     gold: tuple[GoldAnswer, ...]
 
 
@@ -51,7 +51,7 @@ def rows_sha256(rows: Iterable[Value]) -> str:
 
 def make_split(
     name: str,
-    items: Sequence[Riddle],
+    items: Sequence[Item],
     gold: Sequence[GoldAnswer] = (),
     *,
     version: str,
@@ -61,7 +61,8 @@ def make_split(
     """Put items and gold answers together under a manifest with their digests.
 
     Raises:
-        SplitError: If the split is unknown, has no items or two of one id, or a gold answer is about no item.
+        SplitError: If the split is unknown, has no items, items of another protocol or two of one id, or a gold answer
+            is about no item.
     """
     try:
         benchmark = benchmark_of(name)
@@ -72,6 +73,9 @@ def make_split(
         raise SplitError(
             f"{name}: {len(items)} items with {len(ids)} ids; a split has items, each with an id of its own"
         )
+    kind = ITEMS[benchmark.protocol]
+    if other := next((item for item in items if type(item) is not kind), None):
+        raise SplitError(f"{name}: item {other.id!r} is a {type(other).__name__}, the split holds {kind.__name__}s")
     if strays := sorted({g.item_id for g in gold} - ids):
         raise SplitError(f"{name}: gold answers are about unknown items {', '.join(map(repr, strays[:5]))}")
     manifest = SplitManifest(
@@ -192,6 +196,8 @@ def _build_command(name: str, wanted: str, root: Path) -> str:
         command += f" --out {root}"
     if benchmark_of(name).sources[0].hub_repo:
         command += " --revision <40-hex commit of the release>"
+    elif not benchmark_of(name).sources[0].url.startswith("file:"):
+        command += " --source <folder with the release>"
     return command
 
 
@@ -206,11 +212,18 @@ def read_folder(folder: Path, name: str, version: str) -> Split:
         SplitError: If they are not the split `name` at `version`, or do not have the digests of the manifest.
     """
     manifest = read_manifest(folder, name, version)
-    items = _read_rows(folder / "items.parquet", Riddle, manifest.items, manifest.sha256)
+    items = _read_rows(folder / "items.parquet", _kind(folder, manifest), manifest.items, manifest.sha256)
     gold: tuple[GoldAnswer, ...] = ()
     if manifest.gold_sha256 is not None:
         gold = _read_rows(folder / "gold.parquet", GoldAnswer, manifest.gold, manifest.gold_sha256)
     return Split(manifest, items, gold)
+
+
+def _kind(folder: Path, manifest: SplitManifest) -> type[Item]:
+    kind = ITEMS.get(manifest.protocol)
+    if kind is None:
+        raise SplitError(f"{folder} is of protocol {manifest.protocol!r}, which this checkout does not read; update it")
+    return kind
 
 
 def read_manifest(folder: Path, name: str, version: str) -> SplitManifest:
@@ -260,6 +273,8 @@ def _items_table(split: Split) -> "pa.Table":
     import pyarrow as pa
 
     rows = [item.model_dump() for item in split.items]
+    if split.manifest.protocol != "riddle":
+        return _text_table(split, rows)
     for row in rows:
         # A struct is what the Image feature of `datasets` reads; the path only names the file.
         row["image"] = None if row["image"] is None else {"bytes": row["image"], "path": None}
@@ -273,6 +288,20 @@ def _items_table(split: Split) -> "pa.Table":
     return pa.Table.from_pylist(rows, schema=pa.schema(list(kinds.items()), metadata=_metadata(split, features)))
 
 
+def _text_table(split: Split, rows: list[dict[str, Any]]) -> "pa.Table":
+    """Items that are all text: a tuple of texts becomes a list column, every other field a string column."""
+    import pyarrow as pa
+
+    kinds: dict[str, pa.DataType] = {}
+    features: dict[str, Any] = {}
+    for name, field in ITEMS[split.manifest.protocol].model_fields.items():
+        text = {"dtype": "string", "_type": "Value"}
+        several = field.annotation == tuple[str, ...]
+        kinds[name] = pa.list_(pa.string()) if several else pa.string()
+        features[name] = {"feature": text, "_type": "List"} if several else text
+    return pa.Table.from_pylist(rows, schema=pa.schema(list(kinds.items()), metadata=_metadata(split, features)))
+
+
 def _gold_table(split: Split) -> "pa.Table":
     import pyarrow as pa
 
@@ -282,7 +311,7 @@ def _gold_table(split: Split) -> "pa.Table":
     return pa.Table.from_pylist(rows, schema=pa.schema(list(kinds.items()), metadata=_metadata(split, features)))
 
 
-def _metadata(split: Split, features: dict[str, dict[str, str]]) -> dict[str, str]:
+def _metadata(split: Split, features: dict[str, Any]) -> dict[str, str]:
     # The first key is where `datasets` looks for the types of columns.
     return {"huggingface": json.dumps({"info": {"features": features}}), "canary": split.manifest.canary}
 

@@ -1,5 +1,7 @@
 """The values builders make: sources, benchmarks, split manifests and the items of each protocol."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -10,6 +12,10 @@ Version = Annotated[str, StringConstraints(pattern=r"^\d+\.\d+\.\d+$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Revision = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 Protocol = Literal["riddle", "soup", "novel", "case"]
+Language = Literal["en", "zh"]
+Genre = Literal[
+    "Crime_Thriller", "Mind_Game", "Supernatural_Fantasy", "Constant_Change", "Clever_Logic", "Original_Data"
+]
 
 
 class Value(BaseModel):
@@ -93,6 +99,25 @@ class Riddle(Value):
     def hints(self) -> tuple[str, ...]:
         """The hints there are, in the order in which a player buys them."""
         return tuple(h for h in (self.first_hint, self.second_hint, self.third_hint, self.special_hint) if h)
+
+
+class Soup(Value):
+    """One situation puzzle ("turtle soup") in one language; the fields of the TurtleSoup-Bench release."""
+
+    id: ItemId = Field(description="`<language>/<genre>/<place in the release's file, from 0>`.")
+    cluster: str = Field(description="The story: both languages of it, and its near-duplicates, share a cluster.")
+    category: Genre
+    language: Language
+    pair: ItemId | None = Field(None, description="The same puzzle in the other language; None: there is none.")
+    title: str = Field(description="May repeat in the release; never a key.")
+    surface: str = Field(min_length=1, description="What the player is told.")
+    bottom: str = Field(min_length=1, description="The whole story, which the player has to find.")
+    tips: tuple[str, ...] = Field(min_length=1, description="Key clues; a question that touches one is flagged.")
+
+
+Item = Riddle | Soup
+# The kind of item of each protocol that has one.
+ITEMS: Mapping[str, type[Riddle] | type[Soup]] = MappingProxyType({"riddle": Riddle, "soup": Soup})
 
 
 class GoldAnswer(Value):

@@ -34,6 +34,10 @@ def calibrate(options: argparse.Namespace) -> tuple[Bundle, Split, Path]:
     gold = split.gold[: options.limit]
     if not gold:
         raise SplitError(f"split {split.manifest.ref} has no gold answers; known to have some: sample-llm, sample-vlm")
+    if split.manifest.protocol != "riddle":  # the labels of a gold answer are a riddle's
+        raise SplitError(
+            f"split {split.manifest.ref} is of protocol {split.manifest.protocol!r}; only riddles have gold"
+        )
     model = Model(name=GOLD_MODEL, provider=GOLD_PROVIDER)
     panel = choose_panel(judges=options.judges, jury=options.jury, api_base=options.judge_api_base)
     seats = seats_for(panel, GOLD_PROVIDER)
@@ -104,7 +108,7 @@ async def _judge(
     seats: tuple[Seat, Seat, Seat],
     prompt: Prompt,
 ) -> Outcome:
-    items = {item.id: item for item in split.items}
+    items = {item.id: item for item in split.items if isinstance(item, Riddle)}
     attempts = {(t.item_id, t.epoch): t for t in transcripts}
 
     async def answered(item: Riddle, epoch: int) -> Transcript:

@@ -1,6 +1,7 @@
 """The jury: who sits for a model, and the verdicts on its answers."""
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from hashlib import sha256
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import yaml
 from pydantic import ValidationError
 
 from builders.values import Riddle
-from evaluators.models import provider_of, public
+from evaluators.models import Complete, provider_of, public
 from evaluators.prompts import Prompt
 from evaluators.protocols import riddle
 from evaluators.runner import Runner
@@ -138,26 +139,35 @@ def seats_for(panel: Panel, provider: str) -> tuple[Seat, Seat, Seat]:
 async def deliberate(
     item: Riddle, transcript: Transcript, runner: Runner, *, seats: tuple[Seat, Seat, Seat], prompt: Prompt
 ) -> tuple[Verdict, ...]:
-    """Collect the verdicts on one attempt.
+    """Collect the verdicts on one answer to a riddle; see `sit`."""
+
+    async def mark(complete: Complete, seat: Seat) -> Verdict:
+        return await riddle.judge(item, transcript, complete, seat=seat, prompt=prompt)
+
+    return await sit(transcript, runner, seats=seats, mark=mark, no_answer=riddle.no_answer)
+
+
+async def sit(
+    transcript: Transcript,
+    runner: Runner,
+    *,
+    seats: tuple[Seat, Seat, Seat],
+    mark: Callable[[Complete, Seat], Coroutine[None, None, Verdict]],
+    no_answer: Callable[[Transcript], Verdict],
+) -> tuple[Verdict, ...]:
+    """Collect the verdicts on one attempt of any protocol.
+
+    Args:
+        mark: Lets the judge of a seat mark the attempt.
+        no_answer: The verdict by rule where the model gave none.
 
     Returns:
         Three of the jury; one by rule where the model gave no answer; none where the call failed.
     """
     if transcript.no_answer:
-        return (riddle.no_answer(transcript),)
+        return (no_answer(transcript),)
     if transcript.failure is not None:
         return ()
     async with asyncio.TaskGroup() as group:
-        votes = [
-            group.create_task(
-                riddle.judge(
-                    item,
-                    transcript,
-                    runner.complete(seat.model, epoch=transcript.epoch),
-                    seat=seat,
-                    prompt=prompt,
-                )
-            )
-            for seat in seats
-        ]
+        votes = [group.create_task(mark(runner.complete(seat.model, epoch=transcript.epoch), seat)) for seat in seats]
     return tuple(vote.result() for vote in votes)

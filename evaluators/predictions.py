@@ -1,18 +1,20 @@
 """Answers and verdicts that people bring: the files behind `--predictions` and `--judge-files`."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from builders.values import Riddle
+from builders.values import Item, Riddle, Soup
+from evaluators.answers import SoupAnswer
 from evaluators.protocols import riddle
 from evaluators.replies import UnreadableError, read
 from evaluators.values import Panel, RiddleAnswer, Transcript, Verdict, transcript_id
 
 MOST_BYTES = 256 * 2**20
 LONGEST_LINE = 2**20
+MOST_TEXTS = 20  # as many as a model may give
 ID_FIELDS = ("item_id", "riddle_id", "custom_id")
 
 
@@ -96,15 +98,9 @@ def read_predictions(
         PredictionError: If a line is malformed, an id unknown or given twice, or riddles are missing and
             `allow_missing` is not set.
     """
-    known = frozenset(item.id for item in items)
-    found: dict[tuple[str, int], Transcript] = {}
-    for row in _rows(path, known):
-        epoch = row.fields.get("epoch", 0)
-        if type(epoch) is not int or not 0 <= epoch < epochs:
-            raise PredictionError(f"{row.where}: epoch is {epoch!r}, with --epochs {epochs} it is 0 to {epochs - 1}")
-        if (row.item_id, epoch) in found:
-            raise PredictionError(f"{row.where}: a second answer to {row.item_id!r}; keep one (or use --epochs)")
-        found[row.item_id, epoch] = Transcript(
+
+    def made(row: _Row, epoch: int) -> Transcript:
+        return Transcript(
             transcript_id=transcript_id(setup.key, row.item_id, epoch),
             split=setup.split,
             item_id=row.item_id,
@@ -114,10 +110,81 @@ def read_predictions(
             epoch=epoch,
             answer=_answer(row),
         )
+
+    return _read(path, items, made, epochs=epochs, allow_missing=allow_missing, what="answer")
+
+
+def read_stories(
+    path: Path,
+    items: Sequence[Soup],
+    *,
+    named: tuple[str, str, str, str],
+    epochs: int,
+    allow_missing: bool,
+) -> dict[tuple[str, int], Transcript]:
+    """Read reconstructions of puzzles as transcripts, by (item id, epoch).
+
+    A row is `{"item_id", "logic": [...], "details": [...], "conclusion"}` and, with several repeats, `"epoch"` from 0.
+
+    Args:
+        named: Key of the submission, `split@version`, model and condition.
+
+    Raises:
+        PredictionError: If a line is malformed, an id unknown or given twice, or puzzles are missing and
+            `allow_missing` is not set.
+    """
+    key, split, model, condition = named
+
+    def made(row: _Row, epoch: int) -> Transcript:
+        said = SoupAnswer(
+            kind="soup",
+            logic=_texts(row, "logic"),
+            details=_texts(row, "details"),
+            conclusion=_text(row, "conclusion"),
+        )
+        return Transcript(
+            transcript_id=transcript_id(key, row.item_id, epoch),
+            split=split,
+            item_id=row.item_id,
+            model=model,
+            protocol="soup",
+            condition=condition,
+            epoch=epoch,
+            answer=said,
+        )
+
+    return _read(path, items, made, epochs=epochs, allow_missing=allow_missing, what="reconstruction")
+
+
+def _texts(row: _Row, name: str) -> tuple[str, ...]:
+    value = row.fields.get(name)
+    if not isinstance(value, list) or len(value) > MOST_TEXTS or not all(isinstance(text, str) for text in value):
+        raise PredictionError(f"{row.where}: {name} is a list of at most {MOST_TEXTS} strings")
+    return tuple(value)
+
+
+def _read(
+    path: Path,
+    items: Sequence[Item],
+    made: Callable[[_Row, int], Transcript],
+    *,
+    epochs: int,
+    allow_missing: bool,
+    what: str,
+) -> dict[tuple[str, int], Transcript]:
+    known = frozenset(item.id for item in items)
+    found: dict[tuple[str, int], Transcript] = {}
+    for row in _rows(path, known):
+        epoch = row.fields.get("epoch", 0)
+        if type(epoch) is not int or not 0 <= epoch < epochs:
+            raise PredictionError(f"{row.where}: epoch is {epoch!r}, with --epochs {epochs} it is 0 to {epochs - 1}")
+        if (row.item_id, epoch) in found:
+            raise PredictionError(f"{row.where}: a second {what} to {row.item_id!r}; keep one (or use --epochs)")
+        found[row.item_id, epoch] = made(row, epoch)
     missing = [item.id for item in items if any((item.id, e) not in found for e in range(epochs))]
     if missing and not allow_missing:
         raise PredictionError(
-            f"{path}: no answer to {_some(missing)}; add the lines, or say --allow-missing to submit without them "
+            f"{path}: no {what} to {_some(missing)}; add the lines, or say --allow-missing to submit without them "
             "(a missing item is neither right nor wrong: it widens the interval)"
         )
     return found

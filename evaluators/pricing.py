@@ -64,7 +64,16 @@ def quote(
 
 
 def table(quotes: Sequence[Quote]) -> str:
-    """Write quotes as lines for a terminal."""
+    """Write the quotes of a run of riddles as lines for a terminal."""
+    return totals(
+        quotes,
+        f"Output is assumed: {SOLVER_REPLY} tokens an answer, {JUDGE_REPLY} a verdict; thinking, images, repairs and "
+        "retries come on top.",
+    )
+
+
+def totals(quotes: Sequence[Quote], note: str) -> str:
+    """Write quotes as lines for a terminal, with their total and a note on what was assumed."""
     lines = [f"{'':32} {'calls':>7} {'input tokens':>13} {'output tokens':>14} {'USD':>9}"]
     for q in quotes:
         usd = "unknown" if q.usd is None else f"{q.usd:.2f}"
@@ -73,8 +82,4 @@ def table(quotes: Sequence[Quote]) -> str:
     unknown = sum(q.usd is None for q in quotes)
     more = f" and {unknown} of unknown price" if unknown else ""
     lines.append(f"{'total':32} {sum(q.calls for q in quotes):7,} {'':13} {'':14} {known:9.2f}{more}")
-    lines.append(
-        f"Output is assumed: {SOLVER_REPLY} tokens an answer, {JUDGE_REPLY} a verdict; thinking, images, repairs and "
-        "retries come on top."
-    )
-    return "\n".join(lines)
+    return "\n".join([*lines, note])

@@ -105,6 +105,8 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
     from evaluators.runner import Runner
 
     s = sent.submission
+    if s.protocol != "riddle":
+        raise JuryError(f"{s.submission_id!r} is of protocol {s.protocol!r}; only riddles can be judged again so far")
     if options.jury not in known_panels():
         raise JuryError(f"no panel {options.jury!r} of the project; known are {', '.join(known_panels())}")
     panel = at_endpoint(load_panel(options.jury), options.judge_api_base or None)
@@ -167,10 +169,11 @@ def _cap(runner: "Runner", options: argparse.Namespace) -> None:
 async def _deliberate(
     sent: "Bundle", split: "Split", runner: "Runner", seats: "tuple[Seat, Seat, Seat]", prompt: "Prompt"
 ) -> "Outcome":
+    from builders.values import Riddle
     from evaluators.jury import deliberate
     from evaluators.run import run_attempts
 
-    items = {item.id: item for item in split.items}
+    items = {item.id: item for item in split.items if isinstance(item, Riddle)}
     attempts = {(t.item_id, t.epoch): t for t in sent.transcripts}
 
     async def answered(item: "Riddle", epoch: int) -> "Transcript":

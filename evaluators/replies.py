@@ -1,7 +1,8 @@
 """Read a structured reply whatever the provider promised: validate, ask once more, then call it unparsed."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import ValidationError
@@ -34,7 +35,15 @@ class Asked(NamedTuple, Generic[T]):
     cost_usd: float | None
 
 
-async def ask(complete: Complete, messages: Sequence[Message], form: type[T], *, decoding: Decoding) -> Asked[T]:
+async def ask(
+    complete: Complete,
+    messages: Sequence[Message],
+    form: type[T],
+    *,
+    decoding: Decoding,
+    reader: Callable[[str], T] | None = None,
+    again: int = 0,
+) -> Asked[T]:
     """Ask a question whose reply must have `form`; a reply that cannot be read is asked for once more.
 
     A sampled reply with no JSON in it is damaged and holds nothing to repair: the same question is asked again, so
@@ -42,28 +51,32 @@ async def ask(complete: Complete, messages: Sequence[Message], form: type[T], *,
     off by its token limit would be cut again, and JSON of another form shows a misunderstanding: there the reply is
     sent back with what is wrong with it.
 
+    Args:
+        reader: Reads a reply that need not be JSON; it raises UnreadableError as `read` does, which is the default.
+        again: Number of the first call, where one question is put several times; its repair has the next number.
+
     Returns:
         The value with usage and price of the replies that led to it, or `failure="unparsed"` after two tries.
     """
-    conversation = tuple(messages)
-    first = await complete(conversation, schema=form)
+    conversation, understand = tuple(messages), reader or partial(read, form=form)
+    first = await complete(conversation, schema=form, again=again)
     if first.text is None:
         return Asked(None, first, _recorded(conversation, first), first.usage, first.cost_usd)
     try:
-        value = read(first.text, form)
+        value = understand(first.text)
         return Asked(value, first, _recorded(conversation, first), first.usage, first.cost_usd)
     except UnreadableError as error:
         problem = error
     sent_back = not problem.damaged or decoding.temperature == 0 or first.finish_reason == "length"
     if sent_back:
         conversation += (Message(role="assistant", text=first.text), Message(role="user", text=_mend(problem, first)))
-    second = await complete(conversation, schema=form, again=1)
+    second = await complete(conversation, schema=form, again=again + 1)
     usage = total_usage((first.usage, second.usage)) if sent_back else second.usage
     cost = total_cost((first.cost_usd, second.cost_usd)) if sent_back else second.cost_usd
     if second.text is None:
         return Asked(None, second, _recorded(conversation, second), usage, cost)
     try:
-        return Asked(read(second.text, form), second, _recorded(conversation, second), usage, cost)
+        return Asked(understand(second.text), second, _recorded(conversation, second), usage, cost)
     except UnreadableError as error:
         lost = second.model_copy(update={"text": None, "failure": "unparsed", "detail": str(error)})
         return Asked(None, lost, _recorded(conversation, second), usage, cost)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evaluators.estimate import LIKE, RANKED, as_judged, estimate_split, half_width, headline, rows
+from evaluators.estimate_means import estimate_means
 from evaluators.fit import fit_split
 from evaluators.ppi import overlap_rank_spread
 from evaluators.store import Store
@@ -14,6 +15,8 @@ from evaluators.values import Estimate, Submission
 def report(store: Store, submission: Submission) -> str:
     """Estimate a submission beside what the store holds of its split, and say it in a few lines."""
     s = submission
+    if s.protocol != "riddle":
+        return _report_means(store, s)
     fits = fit_split(rows(store, s.split, s.version, s.jury))
     everyone = estimate_split(store, s.split, s.version, s.jury, s.condition, fits=fits)
     own = [e for e in everyone if e.submission_id == s.submission_id]
@@ -26,6 +29,22 @@ def report(store: Store, submission: Submission) -> str:
     lines += _rank(own, everyone)
     lines += _caveats(own)
     return "\n".join(lines)
+
+
+def _report_means(store: Store, s: Submission) -> str:
+    everyone = estimate_means(store, s.split, s.version, s.jury, s.condition)
+    own = [e for e in everyone if e.submission_id == s.submission_id]
+    lines = ["", f"{s.model.name} on {s.ref}, {s.condition}, jury {s.jury}", _counts(s)]
+    if not own:
+        return "\n".join([*lines, "nothing to estimate: no attempt has a score"])
+    lines += [
+        f"  {e.metric.partition('/')[2] or e.metric:20} {100 * e.value:5.1f}  [{100 * e.low:.1f}, {100 * e.high:.1f}]"
+        f"  n {e.n}"
+        for e in own
+    ]
+    lines.append("  (means in points, 95 % for items like these, clustered by story)")
+    lines += _place(own[0], everyone)
+    return "\n".join([*lines, *(f"  note: {note}" for note in own[0].notes)])
 
 
 def _counts(submission: Submission) -> str:
@@ -60,11 +79,15 @@ def _jury_alone(store: Store, submission: Submission) -> list[str]:
 
 
 def _rank(own: Sequence[Estimate], everyone: Sequence[Estimate]) -> list[str]:
-    mine = next(e for e in headline(own) if e.estimand == LIKE)
+    return _place(next(e for e in headline(own) if e.estimand == LIKE), everyone)
+
+
+def _place(mine: Estimate, everyone: Sequence[Estimate]) -> list[str]:
+    what = (mine.metric, mine.method, LIKE)
     others = [
         e
         for e in everyone
-        if (e.method, e.estimand) == (mine.method, LIKE) and e.tier in RANKED and e.submission_id != mine.submission_id
+        if (e.metric, e.method, e.estimand) == what and e.tier in RANKED and e.submission_id != mine.submission_id
     ]
     if not others:
         return [f"  {'provisional rank':20} none yet: the store has no other row of this split, condition and jury"]

@@ -1,14 +1,14 @@
 """One run: every attempt is solved and judged as it comes, a bounded number at a time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import NamedTuple, TypeVar
 
-from builders.values import Riddle
+from builders.values import Item
 from evaluators.values import Counts, Transcript, Verdict
 
-Solve = Callable[[Riddle, int], Awaitable[Transcript | None]]
-Judge = Callable[[Riddle, Transcript], Awaitable[tuple[Verdict, ...]]]
+# Items of one protocol: whoever solves and judges them takes just these.
+One = TypeVar("One", bound=Item)
 
 
 class Outcome(NamedTuple):
@@ -19,10 +19,10 @@ class Outcome(NamedTuple):
 
 
 async def run_attempts(
-    todo: Sequence[tuple[Riddle, int]],
+    todo: Sequence[tuple[One, int]],
     *,
-    solve: Solve,
-    judge: Judge,
+    solve: Callable[[One, int], Awaitable[Transcript | None]],
+    judge: Callable[[One, Transcript], Awaitable[tuple[Verdict, ...]]],
     workers: int,
     on_done: Callable[[], None] = lambda: None,
 ) -> Outcome:
@@ -50,17 +50,22 @@ async def run_attempts(
                 done[place] = (transcript, await judge(item, transcript))
             on_done()
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(workers, len(todo))):
-                group.create_task(work())
-    except BaseExceptionGroup as errors:
-        raise first_error(errors) from None
+    await together(work, min(workers, len(todo)))
     order = [done[place] for place in sorted(done)]
     return Outcome(
         tuple(transcript for transcript, _ in order),
         tuple(v for _, verdicts in order for v in sorted(verdicts, key=lambda v: v.judge)),
     )
+
+
+async def together(work: Callable[[], Coroutine[None, None, None]], workers: int) -> None:
+    """Let `workers` do the same work at once, each taking the next thing to do; the first real error ends them all."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(workers):
+                group.create_task(work())
+    except BaseExceptionGroup as errors:
+        raise first_error(errors) from None
 
 
 def first_error(errors: BaseException) -> BaseException:

@@ -83,6 +83,35 @@ CREATE TABLE labels (
     value DOUBLE NOT NULL
 );
 
+-- The record of each game, whole; only where the protocol has turns.
+CREATE TABLE games (
+    submission_id VARCHAR NOT NULL,
+    position INTEGER NOT NULL,
+    transcript_id VARCHAR NOT NULL,
+    item_id VARCHAR NOT NULL,
+    epoch INTEGER NOT NULL,
+    game VARCHAR NOT NULL                  -- the whole SoupGame, JSON
+);
+
+-- Puzzles that may be shown beside a game; those of a release without a licence are not here.
+CREATE TABLE puzzles (
+    split VARCHAR NOT NULL,
+    version VARCHAR NOT NULL,
+    item VARCHAR NOT NULL                  -- the whole item, JSON
+);
+
+CREATE TABLE responder_checks (
+    language VARCHAR NOT NULL,
+    model VARCHAR NOT NULL,
+    row VARCHAR NOT NULL                   -- the whole ResponderCheck, JSON
+);
+
+CREATE TABLE published_scores (
+    split VARCHAR NOT NULL,
+    position INTEGER NOT NULL,
+    row VARCHAR NOT NULL                   -- the whole PublishedScore, JSON
+);
+
 CREATE TABLE published (
     split VARCHAR NOT NULL,
     position INTEGER NOT NULL,

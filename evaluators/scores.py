@@ -1,13 +1,19 @@
 """From the verdicts on one attempt to the jury's score, and to the label that people gave it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
+from types import MappingProxyType
 from typing import Literal
 
 from evaluators.values import Score, Verdict
 
 SEATS = 3
 HEADLINE = "both_correct"
+# What is scored in each protocol, the headline first.
+METRICS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"riddle": (HEADLINE,), "soup": ("overall", "logic", "details", "conclusion")}
+)
+_HEADLINES = frozenset(metrics[0] for metrics in METRICS.values())
 
 
 def tally(verdicts: Sequence[Verdict], *, metric: str = HEADLINE, seats: int | None = SEATS) -> Score | None:
@@ -19,7 +25,7 @@ def tally(verdicts: Sequence[Verdict], *, metric: str = HEADLINE, seats: int | N
     Args:
         verdicts: Everything that was said about one attempt; verdicts on parts of it (`unit` other than `item`) are
             left aside.
-        metric: `both_correct` takes each verdict's score, any other name the mark of that name.
+        metric: A protocol's headline takes each verdict's score, any other name the part or mark of that name.
         seats: How many judges must have voted; None takes a release with the jury it has, one judge or more.
 
     Returns:
@@ -46,8 +52,10 @@ def tally(verdicts: Sequence[Verdict], *, metric: str = HEADLINE, seats: int | N
 def _vote(verdict: Verdict, metric: str) -> float | None:
     if verdict.score is None:
         return None
-    if metric == HEADLINE or verdict.kind == "rule":
+    if metric in _HEADLINES or verdict.kind == "rule":
         return verdict.score
+    if metric in verdict.parts:
+        return verdict.parts[metric]
     return float(verdict.marks[metric]) if metric in verdict.marks else None
 
 

@@ -14,17 +14,29 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from builders.values import SplitManifest
+from builders.values import Soup, SplitManifest
+from evaluators.answers import SoupGame
+from evaluators.responders import ResponderCheck
 from evaluators.scores import SEATS
-from evaluators.tables import Item, Row, published_rows, split_rows, submission_rows
-from evaluators.values import Published, Submission, Tier, Transcript, Verdict
+from evaluators.tables import Item, Row, published_rows, published_score_rows, split_rows, submission_rows
+from evaluators.values import (
+    Published,
+    PublishedScore,
+    Submission,
+    Tier,
+    Transcript,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     import duckdb
 
 Values = Sequence[str] | Mapping[str, str | None]
-SCHEMA_VERSION = 1
-TABLES = ("splits", "items", "submissions", "transcripts", "verdicts", "scores", "labels", "published")
+SCHEMA_VERSION = 2
+TABLES = (
+    *("splits", "items", "puzzles", "submissions", "transcripts", "verdicts", "scores", "labels", "games"),
+    *("responder_checks", "published", "published_scores"),
+)
 
 
 class StoreError(OSError):
@@ -47,6 +59,26 @@ class Attempts(NamedTuple):
     author: NDArray[np.float64]  # mean of the item author's labels; NaN where there is none
     by_rule: NDArray[np.bool_]  # the model gave no answer: known to be 0
     failed: NDArray[np.bool_]  # the call failed: neither right nor wrong
+
+
+class Measured(NamedTuple):
+    """The attempts of one submission with every metric that is a share or a count, in the order of item and epoch."""
+
+    clusters: tuple[str, ...]  # story of each attempt; its item where the split is not stored
+    categories: tuple[str, ...]  # empty where the split is not stored
+    values: dict[str, NDArray[np.float64]]  # by metric, shape (attempts,); NaN where it is unknown
+
+
+class Played(NamedTuple):
+    """A game with the attempt it belongs to."""
+
+    submission_id: str
+    item_id: str
+    epoch: int
+    conclusion: str | None
+    failure: str | None
+    overall: float | None
+    game: SoupGame
 
 
 class Votes(NamedTuple):
@@ -146,7 +178,7 @@ class Store:
                 t.failure IS NOT NULL AS failed,
                 coalesce(c.by_rule, false) OR (t.no_answer AND c.value IS NULL) AS by_rule
             FROM submissions s JOIN transcripts t USING (submission_id)
-            LEFT JOIN scores c USING (submission_id, transcript_id)
+            LEFT JOIN (FROM scores WHERE metric = 'both_correct') c USING (submission_id, transcript_id)
             LEFT JOIN (FROM labels WHERE kind = 'human') h USING (submission_id, transcript_id)
             LEFT JOIN (FROM labels WHERE kind = 'author') a USING (submission_id, transcript_id)
             WHERE s.split = ? AND s.version = ? AND s.jury = ?
@@ -158,6 +190,56 @@ class Store:
         whole = (item, *(column[name] for name in ("jury", "human", "author", "by_rule")), failed)
         parts = zip(*(np.split(values, starts[1:]) for values in whole), strict=True)
         return {str(name): Attempts(*part) for name, part in zip(names, parts, strict=False)}
+
+    def measured(self, split: str, version: str, jury: str) -> dict[str, Measured]:
+        """Every metric of every attempt at a split under one jury, by `submission_id`."""
+        query = """SELECT s.submission_id, t.transcript_id, coalesce(i.cluster, t.item_id), coalesce(i.category, ''),
+                c.metric, c.value
+            FROM submissions s JOIN transcripts t USING (submission_id)
+            LEFT JOIN items i ON i.split = s.split AND i.version = s.version AND i.item_id = t.item_id
+            LEFT JOIN scores c ON c.submission_id = s.submission_id AND c.transcript_id = t.transcript_id
+            WHERE s.split = ? AND s.version = ? AND s.jury = ?
+            ORDER BY s.submission_id, t.item_id, t.epoch, t.position, c.metric"""
+        found: dict[str, dict[str, tuple[str, str, dict[str, float]]]] = {}
+        for name, attempt, cluster, category, metric, value in self._run(query, [split, version, jury]).fetchall():
+            _, _, scores = found.setdefault(name, {}).setdefault(attempt, (cluster, category, {}))
+            if metric is not None:
+                scores[metric] = value
+        return {name: _columns(list(attempts.values())) for name, attempts in found.items()}
+
+    def played(self, split: str, version: str) -> tuple[Played, ...]:
+        """The games on a split, by submission, item and repeat."""
+        query = """SELECT g.submission_id, g.item_id, g.epoch, t.answer, t.failure, c.value, g.game
+            FROM games g JOIN submissions s USING (submission_id)
+            JOIN transcripts t USING (submission_id, transcript_id)
+            LEFT JOIN (FROM scores WHERE metric = 'overall') c USING (submission_id, transcript_id)
+            WHERE s.split = ? AND s.version = ? ORDER BY g.submission_id, g.item_id, g.epoch"""
+        rows = self._run(query, [split, version]).fetchall()
+        return tuple(Played(*row)._replace(game=SoupGame.model_validate_json(row[-1])) for row in rows)
+
+    def puzzles(self, split: str, version: str) -> tuple[Soup, ...]:
+        """The puzzles of a split that may be shown, in its order."""
+        query = "SELECT item FROM puzzles WHERE split = ? AND version = ? ORDER BY rowid"
+        return tuple(Soup.model_validate_json(text) for (text,) in self._run(query, [split, version]).fetchall())
+
+    def write_responder_check(self, check: ResponderCheck) -> None:
+        """Put a check in place of what the store holds of that model and language."""
+        key = {"language": check.language, "model": check.model.name}
+        self._replace({"responder_checks": [(*key.values(), check.model_dump_json())]}, key)
+
+    def responder_checks(self, language: str) -> tuple[ResponderCheck, ...]:
+        """Checks of models as Responders in one language, by name."""
+        query = "SELECT row FROM responder_checks WHERE language = ? ORDER BY model"
+        return tuple(ResponderCheck.model_validate_json(r) for (r,) in self._run(query, [language]).fetchall())
+
+    def write_published_scores(self, rows: Sequence[PublishedScore]) -> None:
+        """Put these scores of papers in place of all that the store holds."""
+        self._replace(published_score_rows(rows), {})
+
+    def published_scores(self) -> tuple[PublishedScore, ...]:
+        """Scores of papers by category or configuration, in the order of their tables."""
+        rows = self._run("SELECT row FROM published_scores ORDER BY split, position").fetchall()
+        return tuple(PublishedScore.model_validate_json(r) for (r,) in rows)
 
     def votes(self, split: str, version: str, jury: str) -> Votes:
         """Every judge's vote on an attempt that a human labelled, in a fixed order."""
@@ -234,6 +316,15 @@ class Store:
             self._run(f"INSERT INTO {table} SELECT * FROM incoming")  # noqa: S608
         finally:
             self._connection.unregister("incoming")
+
+
+def _columns(attempts: Sequence[tuple[str, str, dict[str, float]]]) -> Measured:
+    metrics = sorted({metric for _, _, scores in attempts for metric in scores})
+    return Measured(
+        tuple(cluster for cluster, _, _ in attempts),
+        tuple(category for _, category, _ in attempts),
+        {m: np.array([scores.get(m, np.nan) for _, _, scores in attempts]) for m in metrics},
+    )
 
 
 def _check_schema(connection: "duckdb.DuckDBPyConnection", path: Path, *, read_only: bool) -> None:

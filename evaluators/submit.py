@@ -51,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
     brought.add_argument(
         "--prompts", type=Path, metavar="DIR", help="prompt texts of your own, in the layout of evaluators/prompts"
     )
+    _soup_options(p.add_argument_group("situation puzzles"))
     jury = p.add_argument_group("jury")
     jury.add_argument(
         "--jury", default="layton", help="name of a panel, or a YAML file of the form of evaluators/juries/layton.yaml"
@@ -80,6 +81,21 @@ def parser() -> argparse.ArgumentParser:
     said.add_argument("--contact")
     said.add_argument("--note")
     return p
+
+
+def _soup_options(group: Any) -> None:
+    # Without defaults of their own: what is not said stays out of the submission's command.
+    group.add_argument(
+        "--responder", metavar="[PROVIDER:]MODEL", help="who answers the questions: a fixed model, or `symmetric`"
+    )
+    group.add_argument("--responder-api-base", metavar="URL", help="endpoint of the responder")
+    group.add_argument("--points", type=Path, metavar="F", help="reference points (default: those beside the split)")
+    group.add_argument(
+        "--ablate", choices=("no-deliberation", "no-meta-cognition", "no-pruning", "no-key-clue", "none")
+    )
+    group.add_argument("--turns", type=_positive, metavar="N", help="most questions a game (default 30)")
+    group.add_argument("--compat", choices=("released",), help="matching, limits and windows of the released code")
+    group.add_argument("--player", choices=("human",), help="a person asks at this terminal, --model names the person")
 
 
 def _positive(text: str) -> int:
@@ -114,6 +130,7 @@ def guarded(command: Any) -> int:
     from evaluators.journal import JournalError
     from evaluators.jury import JuryError
     from evaluators.models import ModelError, ServiceRefusedError
+    from evaluators.points import PointsError
     from evaluators.predictions import PredictionError
     from evaluators.prompts import PromptError
     from evaluators.runner import ServiceDownError
@@ -123,14 +140,8 @@ def guarded(command: Any) -> int:
     try:
         return int(command())
     except (
-        SplitError,
-        ReleaseError,
-        BundleError,
-        JuryError,
-        ModelError,
-        PredictionError,
-        PromptError,
-        StoreError,
+        *(SplitError, ReleaseError, BundleError, JuryError, ModelError),
+        *(PointsError, PredictionError, PromptError, StoreError),
     ) as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED

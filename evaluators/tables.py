@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Protocol
 
-from builders.values import SplitManifest
-from evaluators.scores import label, tally
-from evaluators.values import Published, Submission, Tier, Transcript, Verdict
+from builders.values import Soup, SplitManifest
+from evaluators.scores import METRICS, label, tally
+from evaluators.values import Published, PublishedScore, Submission, Tier, Transcript, Verdict
 
 Row = tuple[object, ...]
 
@@ -29,9 +29,15 @@ class Item(Protocol):
 
 
 def split_rows(manifest: SplitManifest, items: Sequence[Item]) -> dict[str, list[Row]]:
-    """Rows of the tables `splits` and `items`."""
+    """Rows of the tables `splits`, `items` and, where the licence lets them be shown, `puzzles`."""
     head = _fields(manifest, "split", "version", "benchmark", "protocol", "items", "sha256")
+    # Texts of a release that states no licence stay out of the store, and so off the pages.
+    shown = not manifest.licence.startswith("LicenseRef-")
+    texts: list[Row] = [
+        (manifest.split, manifest.version, i.model_dump_json()) for i in items if shown and isinstance(i, Soup)
+    ]
     return {
+        "puzzles": texts,
         "splits": [(*head, manifest.model_dump_json())],
         "items": [(manifest.split, manifest.version, n, i.id, i.cluster, i.category) for n, i in enumerate(items)],
     }
@@ -62,11 +68,16 @@ def submission_rows(
     scores: list[Row] = []
     labels: list[Row] = []
     for transcript_id, said in by_attempt.items():
-        if (score := tally(said, seats=seats)) is not None:
-            by_rule = any(v.kind == "rule" for v in said)
-            scores.append((name, transcript_id, score.metric, score.value, by_rule, json.dumps(score.votes)))
+        by_rule = any(v.kind == "rule" for v in said)
+        for metric in METRICS[submission.protocol]:
+            if (score := tally(said, metric=metric, seats=seats)) is not None:
+                scores.append((name, transcript_id, score.metric, score.value, by_rule, json.dumps(score.votes)))
         if (found := label(said)) is not None:
             labels.append((name, transcript_id, found[1], found[0]))
+    games = [(n, t, t.game) for n, t in enumerate(transcripts) if t.game is not None]
+    for _, t, game in games:
+        measures = game.measures.items() if game.turns else ()
+        scores += [(name, t.transcript_id, f"game {what}", value, False, "[]") for what, value in measures]
     placed = _fields(submission, "benchmark", "split", "version", "condition")
     whole = (submission.jury, submission.date, submission.model_dump_json())
     return {
@@ -74,6 +85,7 @@ def submission_rows(
         "transcripts": [(name, n, *_transcript(t)) for n, t in enumerate(transcripts)],
         "verdicts": [(name, n, *_verdict(v)) for n, v in enumerate(verdicts)],
         "scores": scores,
+        "games": [(name, n, t.transcript_id, t.item_id, t.epoch, game.model_dump_json()) for n, t, game in games],
         "labels": labels,
     }
 
@@ -83,9 +95,13 @@ def published_rows(rows: Sequence[Published]) -> dict[str, list[Row]]:
     return {"published": [(row.split, n, row.model_dump_json()) for n, row in enumerate(rows)]}
 
 
+def published_score_rows(rows: Sequence[PublishedScore]) -> dict[str, list[Row]]:
+    """Rows of the table `published_scores`."""
+    return {"published_scores": [(row.split, n, row.model_dump_json()) for n, row in enumerate(rows)]}
+
+
 def _transcript(transcript: Transcript) -> Row:
-    answer = transcript.answer
-    said = (answer.answer, answer.justification) if answer else (None, None)
+    said = transcript.answer.texts if transcript.answer else (None, None)
     head = _fields(transcript, "transcript_id", "item_id", "epoch")
     return (*head, *said, transcript.failure, transcript.no_answer, transcript.cost_usd)
 

@@ -1,11 +1,12 @@
 """The values evaluators make: messages, replies, transcripts, verdicts, scores and submissions."""
 
 from hashlib import sha256
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, model_validator
 
 from builders.values import ItemId, Name, Protocol, Sha256, Value, Version
+from evaluators.answers import SoupAnswer, SoupGame
 
 HexId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
 Label = Annotated[
@@ -20,11 +21,12 @@ SplitRef = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*@\d+\.\
 MAKERS = {"google": "gemini", "google-deepmind": "gemini", "deepmind": "gemini", "mistralai": "mistral", "x-ai": "xai"}
 Provider = Annotated[Name, AfterValidator(lambda name: MAKERS.get(name, name))]
 
-Failure = Literal["unparsed", "refused", "too_long", "rejected", "rate_limited", "timeout", "service"]
+Failure = Literal["unparsed", "refused", "too_long", "rejected", "rate_limited", "timeout", "service", "responder"]
 # The model spoke (or declined to) and gave no usable answer: that is the model's doing, counted as `no_answer`.
 NO_ANSWER: frozenset[Failure] = frozenset({"unparsed", "refused"})
 # Nobody answered: the item is missing, shown apart and tried again by the next run; never a wrong answer.
-FAILED: frozenset[Failure] = frozenset({"too_long", "rejected", "rate_limited", "timeout", "service"})
+# `responder`: the other model in a game gave no usable reply, which says nothing about the one that is evaluated.
+FAILED: frozenset[Failure] = frozenset({"too_long", "rejected", "rate_limited", "timeout", "service", "responder"})
 
 Evidence = Literal["run", "answers brought", "answers and verdicts brought"]
 Tier = Literal["scored-here", "rejudged", "released", "self-reported", "published"]
@@ -109,8 +111,23 @@ class RiddleAnswer(Value):
     answer: str
     justification: str
 
+    @property
+    def empty(self) -> bool:
+        """Whether no answer was given."""
+        return not self.answer.strip()
 
-Answer = RiddleAnswer  # becomes a union discriminated by `kind` as the other protocols arrive
+    @property
+    def texts(self) -> tuple[str, str]:
+        """The answer and its reasoning, as the store keeps them."""
+        return self.answer, self.justification
+
+
+def _kind(value: Any) -> str:
+    # A riddle's answer is written down without its kind, which is the default; every other kind names itself.
+    return str(value.get("kind", "riddle") if isinstance(value, dict) else getattr(value, "kind", "riddle"))
+
+
+Answer = Annotated[Annotated[RiddleAnswer, Tag("riddle")] | Annotated[SoupAnswer, Tag("soup")], Discriminator(_kind)]
 
 
 class Transcript(Value):
@@ -126,6 +143,7 @@ class Transcript(Value):
     messages: tuple[Message, ...] = ()
     answer: Answer | None = None
     failure: Failure | None = None
+    game: SoupGame | None = Field(None, description="The record of the turns, where the protocol has turns.")
     usage: Usage = Usage()
     cost_usd: float | None = Field(None, ge=0, description="Price of the reply that counted; None: unknown.")
     seconds: float | None = Field(
@@ -143,7 +161,7 @@ class Transcript(Value):
     @property
     def no_answer(self) -> bool:
         """Whether the model gave none: an empty answer or a reply nobody can read."""
-        return self.failure in NO_ANSWER or (self.answer is not None and not self.answer.answer.strip())
+        return self.failure in NO_ANSWER or (self.answer is not None and self.answer.empty)
 
 
 def transcript_id(submission: str, item_id: str, epoch: int) -> str:
@@ -162,6 +180,9 @@ class Verdict(Value):
     score: float | None = Field(None, ge=0, description="In the metric's own unit; riddle: 0 or 1, both parts right.")
     marks: dict[str, bool] = Field(
         default_factory=dict, description="The parts of the score, for example is_answer_correct."
+    )
+    parts: dict[str, float] = Field(
+        default_factory=dict, description="Parts of the score that are shares in [0, 1], for example `logic`."
     )
     failure: Failure | None = None
     reply: str | None = Field(None, description="The judge's own words.")
@@ -305,7 +326,7 @@ class Estimate(Value):
     provider: Name
     metric: str
     estimand: Literal["these items", "items like these"]
-    method: Literal["layton", "ppi", "betabin", "lsre", "wilson"]
+    method: Literal["layton", "ppi", "betabin", "lsre", "wilson", "cluster-t"]
     value: float
     low: float
     high: float
@@ -320,6 +341,21 @@ class Estimate(Value):
     worst_rank: int | None = Field(None, ge=1)
     provisional: bool = Field(description="Fewer than 30 human labels of its own.")
     notes: tuple[str, ...] = ()
+
+
+class PublishedScore(Value):
+    """A score that a paper printed for one category or configuration: cited and shown, never ranked."""
+
+    benchmark: Name
+    split: Name
+    condition: str
+    model: Label = Field(description="As the paper prints it.")
+    category: str = Field(description="Genre; `all` for a whole split.")
+    metric: str
+    score: float = Field(ge=0, le=100, description="Points, as printed.")
+    reduction: float | None = Field(None, description="Points from the human baseline, as printed.")
+    table: str = Field(description="Where in the paper, for example `Table 2`.")
+    citation: str
 
 
 class Published(Value):

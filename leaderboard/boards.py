@@ -95,6 +95,11 @@ class Board(NamedTuple):
     published: tuple[Published, ...]
 
     @property
+    def template(self) -> str:
+        """Template of the page."""
+        return "board.md.jinja"
+
+    @property
     def sample(self) -> bool:
         """Whether the split only proves that the machinery runs."""
         return self.benchmark == SAMPLES
@@ -122,14 +127,15 @@ class Board(NamedTuple):
 def boards(
     store: Store, history: History = NO_HISTORY, *, fit: Callable[[Split], Fits | None] = fit_split
 ) -> tuple[Board, ...]:
-    """Work out one board for every split that has models or published figures, by name.
+    """Work out one board for every split of riddles that has models or published figures, by name.
 
     Args:
         store: What to show.
         history: Which juries have retired.
         fit: Fits all models of a split; where it gives None, the board shows `betabin` and overlapping intervals.
     """
-    stored = [s.submission for s in store.submissions() if s.submission.kind == "model"]
+    everyone = [s.submission for s in store.submissions() if s.submission.kind == "model"]
+    stored = [s for s in everyone if s.protocol == "riddle"]
     published = store.published()
     benchmark = {s.split: s.benchmark for s in stored} | {p.split: p.benchmark for p in published}
     found = (_board(store, split, benchmark[split], stored, published, fit=fit) for split in sorted(benchmark))

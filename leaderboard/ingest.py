@@ -35,7 +35,7 @@ def ingest(store: "Store", submissions: Path, runs: Sequence[Path], splits: Path
         OSError: If a named folder does not exist or the store cannot be written.
     """
     from evaluators.bundle import read_bundle
-    from leaderboard.published import read_published
+    from leaderboard.published import read_published, read_published_scores
 
     found = [(folder, True) for folder in _bundles(submissions)]
     found += [(folder, False) for run in runs for folder in _bundles(run)]
@@ -56,6 +56,9 @@ def ingest(store: "Store", submissions: Path, runs: Sequence[Path], splits: Path
                 _check_same(folder, bundle.submission, held[name].submission, held[name].tier)
             store.write_submission(bundle.submission, bundle.transcripts, bundle.verdicts, tier=tier)
         store.write_published(read_published())
+        store.write_published_scores(read_published_scores())
+        for run in runs:
+            _ingest_checks(store, run)
         _ingest_splits(store, splits)
     return len(found)
 
@@ -87,6 +90,21 @@ def _check_same(folder: Path, sent: Submission, held: Submission, tier: Tier) ->
             f"{folder}: the store holds other evidence under {sent.submission_id!r} with tier {tier!r}; rename the "
             "bundle, or delete the store if its row is out of date"
         )
+
+
+def _ingest_checks(store: "Store", root: Path) -> None:
+    from pydantic import ValidationError
+
+    from evaluators.check_responder import CHECK_FILE
+    from evaluators.responders import ResponderCheck
+
+    for path in sorted(root.rglob(CHECK_FILE)):
+        try:
+            store.write_responder_check(ResponderCheck.model_validate_json(path.read_bytes()))
+        except ValidationError as error:
+            raise IngestError(
+                f"{path}: {error.errors(include_url=False)[0]['msg']}; check the Responder again"
+            ) from None
 
 
 def _ingest_splits(store: "Store", root: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -10,6 +11,7 @@ from markupsafe import Markup
 from leaderboard.boards import TIERS, Board
 from leaderboard.coverage import table
 from leaderboard.records import NO_HISTORY, History
+from leaderboard.soup_boards import GENRES, SoupBoard
 
 # Result of `python -m leaderboard coverage --out`, kept with its seed and commit.
 STUDY = Path(__file__).with_name("coverage.json")
@@ -19,8 +21,8 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _JOINERS = frozenset("\u200c\u200d\n")
 
 
-def write_pages(boards: tuple[Board, ...], folder: Path, history: History = NO_HISTORY) -> None:
-    """Write the front page, one a board, downloads, the history and, where there is one, the re-analysis.
+def write_pages(boards: Sequence[Board | SoupBoard], folder: Path, history: History = NO_HISTORY) -> None:
+    """Write front page, boards, games, downloads, the history and, where there is one, the re-analysis.
 
     Raises:
         OSError: If a page cannot be written.
@@ -36,11 +38,14 @@ def write_pages(boards: tuple[Board, ...], folder: Path, history: History = NO_H
         (folder / "coverage.md").write_text(text, encoding="utf-8")
     for board in boards:
         (folder / f"{board.split}.md").write_text(render_board(board, templates), encoding="utf-8")
+        if isinstance(board, SoupBoard) and board.games:
+            text = templates.get_template("games.md.jinja").render(board=board)
+            (folder / f"games-{board.split}.md").write_text(text, encoding="utf-8")
 
 
-def render_board(board: Board, templates: Environment | None = None) -> str:
+def render_board(board: Board | SoupBoard, templates: Environment | None = None) -> str:
     """The Markdown of one board."""
-    return (templates or _environment()).get_template("board.md.jinja").render(board=board, tiers=TIERS)
+    return (templates or _environment()).get_template(board.template).render(board=board, tiers=TIERS, genres=GENRES)
 
 
 def visible(text: object) -> object:

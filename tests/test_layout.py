@@ -60,7 +60,7 @@ def test_a_room_imports_itself_and_rooms_to_its_left_only(name: str) -> None:
 @pytest.mark.parametrize("room", ROOMS)
 def test_values_import_pydantic_the_standard_library_and_values_to_their_left(room: str) -> None:
     left = tuple(f"{other}.values" for other in ROOMS[: ROOMS.index(room)])
-    allowed = {"pydantic", *left}
+    allowed = {"pydantic", *left, f"{room}.answers"}  # answers.py holds values too, for the length of the file
     for module, _ in imports(SOURCES.get(f"{room}/values.py", ast.Module([], []))):
         assert module.split(".")[0] in sys.stdlib_module_names or any(within(module, name) for name in allowed), module
 

@@ -96,7 +96,7 @@ def _check_texts(where: str, t: Transcript, found: Findings) -> None:
 
 
 def _texts(t: Transcript) -> list[str]:
-    said = [t.answer.answer, t.answer.justification] if t.answer else []
+    said = list(t.answer.texts) if t.answer else []
     # Only what the model wrote: prompts are the split's and may hold any sign.
     return said + [m.text for m in t.messages if m.role == "assistant"]
 

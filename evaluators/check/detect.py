@@ -32,9 +32,7 @@ class Said(NamedTuple):
 
 def detect(form: Form, gold: Mapping[str, Sequence[str]], found: Findings, deadline: Deadline) -> None:
     """Report what the detectors find in the answers of a bundle."""
-    said = [
-        Said(n, t.item_id, t.answer.answer, t.answer.justification) for n, t in form.transcripts if t.answer is not None
-    ]
+    said = [Said(n, t.item_id, *t.answer.texts) for n, t in form.transcripts if t.answer is not None]
     look = "a maintainer reads these answers before the row is judged"
     if constant := constant_answer(said):
         problem = f"{constant[1]} of {len(said)} answers are {constant[0]!r}"

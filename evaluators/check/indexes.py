@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from builders.values import ItemId, SplitManifest, Value
+from builders.values import Item, ItemId, Soup, SplitManifest, Value
 
 HOME = Path(__file__).parent.parent / "split_indexes"
 
@@ -63,7 +63,13 @@ def gold_texts(ref: str, splits: Path) -> dict[str, tuple[str, ...]]:
     if ref not in {m.ref for m in list_built(splits)}:
         return {}
     items = load_split(ref, root=splits).items
-    return {i.id: tuple(t for t in (i.justification, i.solution) if t) for i in items}
+    return {i.id: _official(i) for i in items}
+
+
+def _official(item: Item) -> tuple[str, ...]:
+    if isinstance(item, Soup):
+        return (item.bottom,)
+    return tuple(t for t in (item.justification, item.solution) if t)
 
 
 def write_index(ref: str, splits: Path, home: Path = HOME) -> Path:

@@ -56,10 +56,10 @@ def _compare(form: Form, folder: Path, found: Findings) -> None:
     if (theirs.model.name, theirs.condition) == (s.model.name, s.condition):
         problem = f"{s.model.name!r} stands already as {theirs.submission_id!r}"
         found.report("same-model", form.key("model.name"), problem, "both rows stand; a maintainer decides which ranks")
-    said = {(t.item_id, t.epoch): t.answer.justification for t in other.transcripts if t.answer}
+    said = {(t.item_id, t.epoch): t.answer.texts[1] for t in other.transcripts if t.answer}
     own = [(t, said[t.item_id, t.epoch]) for _, t in form.transcripts if t.answer and (t.item_id, t.epoch) in said]
-    long = [(t, text) for t, text in own if t.answer and len(t.answer.justification.split()) >= LEAST_WORDS]
-    equal = sum(same_words(t.answer.justification, text) for t, text in long if t.answer)
+    long = [(t, text) for t, text in own if t.answer and len(t.answer.texts[1].split()) >= LEAST_WORDS]
+    equal = sum(same_words(t.answer.texts[1], text) for t, text in long if t.answer)
     if len(long) >= 3 and equal > COPIED_SHARE * len(long):
         problem = f"{equal} of {len(long)} justifications are word for word those of {theirs.submission_id!r}"
         found.report("copied-answers", form.at(TRANSCRIPTS), problem, "say why, or who sent them first")

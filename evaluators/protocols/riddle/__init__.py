@@ -110,8 +110,8 @@ async def judge(riddle: Riddle, transcript: Transcript, complete: Complete, *, s
     Raises:
         ValueError: If the transcript holds no answer.
     """
-    if transcript.answer is None:
-        raise ValueError(f"transcript {transcript.transcript_id} holds no answer to judge")
+    if not isinstance(transcript.answer, RiddleAnswer):
+        raise ValueError(f"transcript {transcript.transcript_id} holds no answer to judge")  # noqa: TRY004
     messages = judge_messages(riddle, transcript.answer, prompt=prompt)
     asked = await ask(complete, messages, JudgeReply, decoding=seat.model.decoding)
     said = asked.messages[-1]

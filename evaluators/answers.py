@@ -1,0 +1,101 @@
+"""Answers of protocols that need more than two texts, and the record of how a player got there (values)."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from builders.values import Genre, Sha256, Value
+
+YesNo = Literal["yes", "no", "unknown"]
+Ablation = Literal["full", "no-deliberation", "no-meta-cognition", "no-pruning", "no-key-clue", "none"]
+
+
+class SoupAnswer(Value):
+    """A player's reconstruction of the story behind a situation puzzle."""
+
+    kind: Literal["soup"] = Field(description="Always said: without it an answer is a riddle's.")
+    logic: tuple[str, ...] = Field(description="The causal chain, step by step, without names.")
+    details: tuple[str, ...] = Field(description="The facts of the story, one each.")
+    conclusion: str = Field(description="The whole story as a text.")
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is said at all."""
+        return not any(text.strip() for text in (*self.logic, *self.details, self.conclusion))
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """The answer and its reasoning, as the store keeps them."""
+        return self.conclusion, "\n".join((*self.logic, *self.details))
+
+
+class SoupSettings(Value):
+    """The hyper-parameters of a game; the defaults are those of Table 5 of the TurtleSoup-Bench paper."""
+
+    max_turns: int = Field(30, ge=1, le=100, description="N_max: questions a player may ask.")
+    interval: int = Field(5, ge=1, description="k: turns between two global deliberations.")
+    alpha: float = Field(0.7, ge=0, le=1, description="Weight of the old confidence in the genre.")
+    switch: float = Field(0.1, ge=0, le=1, description="By how much confidence must rise to change the genre.")
+    window: int = Field(10, ge=1, description="Turns of history shown where questions are thought up.")
+    screening_window: int = Field(4, ge=1, description="Turns of history shown where one is chosen.")
+    new_clues: int = Field(3, ge=1, description="New key clues after which the genre is judged again.")
+    genre_turns: int = Field(5, ge=1, description="Turns after which it is judged again anyway.")
+    ablation: Ablation = "full"
+    compat: Literal["released"] | None = Field(
+        None, description="`released`: the matching, length limits and windows of the released code."
+    )
+    responder: str = Field(description="Model that answers the questions; `symmetric`: the player itself.")
+    player: Literal["model", "human"] = "model"
+
+
+class SoupTurn(Value):
+    """One question and what came back."""
+
+    question: str
+    answer: YesNo
+    key_clue: bool = Field(False, description="The question touches one of the puzzle's key clues.")
+    candidates: tuple[str, ...] = Field((), description="What the question was chosen from, if from several.")
+    analysis: str | None = Field(None, description="The player's reading of the turn before.")
+    genre: Genre | None = Field(None, description="Whose questioning strategy was followed; None: the general one.")
+
+
+class Proposal(Value):
+    """A doubt, what may lie behind it, and a question that would settle it."""
+
+    doubt: str
+    analysis: str
+    question: str
+
+
+class SoupBelief(Value):
+    """What the player took for the truth after some turn, and what it still doubted."""
+
+    turn: int = Field(ge=1)
+    logic: tuple[str, ...]
+    details: tuple[str, ...]
+    conclusion: str
+    proposals: tuple[Proposal, ...] = ()
+
+
+class SoupGame(Value):
+    """The record of one game; of a game that failed, as far as it went."""
+
+    settings: SoupSettings
+    points_sha256: Sha256 = Field(description="Digest of the reference points that the game is scored against.")
+    turns: tuple[SoupTurn, ...] = ()
+    beliefs: tuple[SoupBelief, ...] = ()
+    calls: int = Field(0, ge=0, description="Questions put to models, the Responder included; repairs come on top.")
+    responder_cost_usd: float | None = Field(None, ge=0, description="Of a Responder of its own; None: unknown.")
+    unread: int = Field(0, ge=0, description="Replies that nobody could read and the game did without.")
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """Facts about the course of the game, by name: counts, and shares of the questions in [0, 1]."""
+        asked = len(self.turns)
+        different = len({"".join(t.question.lower().split()) for t in self.turns})
+        return {
+            "turns": float(asked),
+            "clues_per_turn": sum(t.key_clue for t in self.turns) / max(1, asked),
+            "unknown": sum(t.answer == "unknown" for t in self.turns) / max(1, asked),
+            "repeated": (asked - different) / max(1, asked),
+        }

@@ -1,0 +1,94 @@
+"""Published numbers of protocols with scores in [0, 1]: means with intervals clustered by story, and ranks."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluators.estimate import LEVEL, LIKE, RANKED
+from evaluators.means import cluster_mean
+from evaluators.ppi import overlap_rank_spread
+from evaluators.scores import METRICS
+from evaluators.store import Measured, Store, Stored
+from evaluators.values import Estimate
+
+
+def estimate_means(store: Store, split: str, version: str, jury: str, condition: str) -> tuple[Estimate, ...]:
+    """Estimate every model on one split under one jury and condition: each metric, and the headline by category.
+
+    A category's figure has the metric `<headline>/<category>`. Best first by the headline, whose intervals give the
+    ranks. A submission of which no score is known has no estimate.
+    """
+    measured = store.measured(split, version, jury)
+    stored = [s for s in store.submissions(split, version) if s.submission.jury == jury]
+    chosen = [s for s in stored if (s.submission.kind, s.submission.condition) == ("model", condition)]
+    groups = [
+        _estimates(s, measured[s.submission.submission_id]) for s in chosen if s.submission.submission_id in measured
+    ]
+    groups = sorted((g for g in groups if g), key=lambda g: (-g[0].value, g[0].model, g[0].submission_id))
+    ranked = [g[0] for g in groups if g[0].tier in RANKED]
+    spread = overlap_rank_spread(np.array([e.low for e in ranked]), np.array([e.high for e in ranked]))
+    places = {e.submission_id: place for e, place in zip(ranked, spread, strict=True)}
+    return tuple(e for group in groups for e in _placed(group, places.get(group[0].submission_id)))
+
+
+def _placed(group: Sequence[Estimate], place: tuple[int, int] | None) -> Sequence[Estimate]:
+    if place is None:
+        return group
+    first = group[0].model_copy(update={"best_rank": place[0], "worst_rank": place[1]})
+    return [first, *group[1:]]
+
+
+def _estimates(stored: Stored, own: Measured) -> list[Estimate]:
+    metrics = METRICS[stored.submission.protocol]
+    missing = max(stored.submission.counts.expected - len(own.clusters), 0)
+    found = [_estimate(stored, own, metric, own.values[metric], missing) for metric in metrics if metric in own.values]
+    headline = metrics[0]
+    if headline in own.values:
+        for category in sorted(set(own.categories) - {""}):
+            inside = np.array([c == category for c in own.categories])
+            part = Measured(
+                tuple(c for c, take in zip(own.clusters, inside, strict=True) if take),
+                (category,) * int(inside.sum()),
+                {},
+            )
+            found.append(_estimate(stored, part, f"{headline}/{category}", own.values[headline][inside], 0))
+    return [e for e in found if e is not None]
+
+
+def _estimate(stored: Stored, own: Measured, metric: str, values: NDArray[np.float64], missing: int) -> Estimate | None:
+    if not np.isfinite(values).any():
+        return None
+    s = stored.submission
+    # What was never attempted is about some story of its own.
+    clusters = (*own.clusters, *(f"missing {n}" for n in range(missing)))
+    interval = cluster_mean(np.concatenate([values, np.full(missing, np.nan)]), clusters, level=LEVEL)
+    unknown = int((~np.isfinite(values)).sum()) + missing
+    counts = {
+        "without a reconstruction, 0 by rule": s.counts.no_answer if metric == METRICS[s.protocol][0] else 0,
+        "unknown (failed, unjudged or missing): not in the mean, at 0 in the low end and at 1 in the high end": unknown,
+    }
+    return Estimate(
+        benchmark=s.benchmark,
+        split=s.split,
+        version=s.version,
+        condition=s.condition,
+        submission_id=s.submission_id,
+        model=s.model.name,
+        provider=s.model.provider,
+        metric=metric,
+        estimand=LIKE,
+        method="cluster-t",
+        value=interval.point,
+        low=interval.low,
+        high=interval.high,
+        level=LEVEL,
+        n=len(clusters),
+        n_human=0,
+        n_pool=0,
+        labels="none",
+        jury=s.jury,
+        tier=stored.tier,
+        provisional=True,
+        notes=tuple(f"{count} of {len(clusters)} games {what}" for what, count in counts.items() if count),
+    )

@@ -1,0 +1,134 @@
+"""Cut the solutions of a split into points: python -m evaluators.extract_points --split turtlesoup-en --judge MODEL
+
+Done once, by a named judge; every model is marked against the same points. People may read and edit the YAML file.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evaluators.submit import DONE, OUTSIDE, REFUSED, guarded
+
+if TYPE_CHECKING:
+    from builders.values import Soup
+    from evaluators.points import ItemPoints
+    from evaluators.protocols.soup.texts import Texts
+    from evaluators.runner import Runner
+    from evaluators.values import Model
+
+
+def parser() -> argparse.ArgumentParser:
+    """Describe the command line; imports nothing heavy."""
+    p = argparse.ArgumentParser(prog="python -m evaluators.extract_points", description=__doc__)
+    p.add_argument("--split", required=True, help="a split of situation puzzles, for example turtlesoup-en@1.0")
+    p.add_argument("--judge", required=True, metavar="[PROVIDER:]MODEL", help="who cuts the solutions")
+    p.add_argument("--api-base", metavar="URL", help="endpoint of the judge")
+    p.add_argument("--compat", choices=("released",), help="length limits of the released code, the same for Chinese")
+    p.add_argument("--temperature", type=float)
+    p.add_argument("--seed", type=int)
+    p.add_argument("--concurrency", type=int, default=8, metavar="C", help="most calls in flight (default 8)")
+    p.add_argument("--timeout", type=float, default=600, metavar="S", help="seconds for one attempt (default 600)")
+    p.add_argument("--prompts", type=Path, metavar="DIR", help="prompt texts of your own")
+    p.add_argument("--splits", type=Path, default=Path("splits"), metavar="DIR", help="where built splits are")
+    p.add_argument("--out", type=Path, metavar="F", help="YAML file to write (default: beside the split)")
+    p.add_argument("--force", action="store_true", help="replace a file that people may have edited")
+    return p
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; every error is one line on stderr and an exit code."""
+    p = parser()
+    options = p.parse_args(argv)
+    return guarded(lambda: _extract(p, options))
+
+
+def _extract(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    import asyncio
+
+    from builders.splits import load_split
+    from builders.values import Language, Soup
+    from evaluators.journal import Journal
+    from evaluators.jury import split_provider
+    from evaluators.models import prepare
+    from evaluators.points import PointSet, checked, points_folder, write_points
+    from evaluators.protocols.soup.texts import load_texts
+    from evaluators.runner import Runner
+    from evaluators.submission import slug
+    from evaluators.values import Decoding, Model
+
+    split = load_split(options.split, root=options.splits)
+    m = split.manifest
+    if m.protocol != "soup":
+        p.error(f"split {m.ref} is of protocol {m.protocol!r}; points are cut from situation puzzles")
+    provider, name = split_provider(options.judge)
+    if provider is None:
+        p.error(f"say who made {name!r}, as --judge PROVIDER:{name}")
+    suffix = "-released" if options.compat else ""
+    path = options.out or points_folder(m, options.splits) / f"{slug(name)}{suffix}.yaml"
+    if path.exists() and not options.force:
+        print(f"error: {path} exists, and people may have edited it; --force replaces it", file=sys.stderr)
+        return REFUSED
+    language: Language = "zh" if m.language == "zh" else "en"
+    texts = load_texts(language, home=options.prompts, names=("points",))
+    decoding = Decoding(temperature=options.temperature, seed=options.seed)
+    model = Model(name=name, provider=provider, api_base=options.api_base, decoding=decoding)
+    prepare(model)
+    items = [item for item in split.items if isinstance(item, Soup)]
+    with Journal(path.with_name(f"{path.stem}.journal.jsonl")) as journal:
+        runner = Runner(journal, concurrency=options.concurrency, timeout=options.timeout)
+        found = asyncio.run(_all(items, model, texts, runner, options.compat))
+    if lost := [item.id for item in items if item.id not in found]:
+        print(
+            f"error: no points for {len(lost)} of {len(items)} puzzles ({', '.join(lost[:5])}); nothing was "
+            "written, what was paid for is kept: the same command asks again for calls that failed, another --judge "
+            "or --seed for replies that could not be read",
+            file=sys.stderr,
+        )
+        return OUTSIDE
+    made = PointSet(
+        split=m.ref,
+        split_sha256=m.sha256,
+        judge=name,
+        provider=provider,
+        compat=options.compat,
+        prompt_sha256=texts.prompts["points"].sha256,
+        items=tuple(found[item.id] for item in items),
+    )
+    write_points(checked(made, split, str(path)), path)
+    logic, details = (sum(len(getattr(x, part)) for x in made.items) for part in ("logic", "details"))
+    print(f"{m.ref}: {logic} logic points and {details} details of {len(items)} puzzles, sha256 {made.sha256[:12]}")
+    print(f"points: {path}")
+    return DONE
+
+
+async def _all(
+    items: "Sequence[Soup]", model: "Model", texts: "Texts", runner: "Runner", compat: str | None
+) -> "dict[str, ItemPoints]":
+    from evaluators.points import ItemPoints
+    from evaluators.protocols.soup.desk import Desk, GameEndedError
+    from evaluators.protocols.soup.forms import points
+    from evaluators.protocols.soup.lengths import point_counts
+    from evaluators.run import together
+
+    found: dict[str, ItemPoints] = {}
+    queue = iter(items)
+
+    async def work() -> None:
+        for item in queue:
+            logic, details = point_counts(item.bottom, language=item.language, compat="released" if compat else None)
+            desk = Desk(runner.complete(model), model.decoding, texts)
+            values = {"soup": item, "logic": logic, "details": details}
+            try:
+                reply = await desk.need("points", values, points(logic, details))
+            except GameEndedError:
+                continue
+            found[item.id] = ItemPoints(item_id=item.id, **reply.model_dump())
+
+    await together(work, min(runner.concurrency, len(items)))
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

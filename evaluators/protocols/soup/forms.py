@@ -1,0 +1,69 @@
+"""The forms of the structured replies in a game and in its scoring."""
+
+from functools import cache
+from typing import Annotated
+
+from pydantic import Field, create_model
+
+from builders.values import Genre, Value
+from evaluators.answers import Proposal
+
+Share = Annotated[float, Field(ge=0, le=1)]
+MOST_POINTS = 20  # a summary of hundreds of guesses would buy points by their number
+
+
+class Story(Value):
+    """What a player believes: a belief state, or the final summary."""
+
+    details: tuple[str, ...] = Field(max_length=MOST_POINTS)
+    logic: tuple[str, ...] = Field(max_length=MOST_POINTS)
+    conclusion: str
+
+
+class Proposals(Value):
+    """Doubts about a belief, with questions that would settle them."""
+
+    proposals: tuple[Proposal, ...] = Field(min_length=1, max_length=5)
+
+
+class GenreReply(Value):
+    """One vote on the kind of story."""
+
+    genre: Genre
+
+
+class KeyClueReply(Value):
+    """Whether a question touches a key clue."""
+
+    key_clue: bool
+
+
+@cache
+def questions(wanted: int) -> type[Value]:
+    """Form of a reply with exactly so many questions."""
+    field = (tuple[str, ...], Field(min_length=wanted, max_length=wanted))
+    return create_model("Questions", __base__=Value, questions=field)
+
+
+@cache
+def choice(among: int) -> type[Value]:
+    """Form of a choice of one of so many."""
+    return create_model("Choice", __base__=Value, choice=(int, Field(ge=1, le=among)))
+
+
+@cache
+def similarities(texts: int) -> type[Value]:
+    """Form of a judge's reply: one similarity in [0, 1] for each text."""
+    field = (tuple[Share, ...], Field(min_length=texts, max_length=texts))
+    return create_model("Similarities", __base__=Value, similarities=field)
+
+
+@cache
+def points(logic: int, details: int) -> type[Value]:
+    """Form of a solution cut into exactly so many points."""
+    return create_model(
+        "Points",
+        __base__=Value,
+        logic=(tuple[str, ...], Field(min_length=logic, max_length=logic)),
+        details=(tuple[str, ...], Field(min_length=details, max_length=details)),
+    )

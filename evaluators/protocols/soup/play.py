@@ -1,0 +1,221 @@
+"""Situation puzzles in a run: responder, reference points, brought reconstructions, and the games."""
+
+from collections.abc import Callable
+from typing import NoReturn
+
+from builders.values import Language, Soup
+from evaluators.answers import Ablation, SoupSettings
+from evaluators.jury import sit, split_provider
+from evaluators.models import Complete, prepare, public
+from evaluators.points import ItemPoints, PointSet, points_for
+from evaluators.predictions import file_sha256, read_stories
+from evaluators.protocols import Table
+from evaluators.protocols.soup.desk import Desk
+from evaluators.protocols.soup.game import Setup, play
+from evaluators.protocols.soup.judge import judge, no_answer
+from evaluators.protocols.soup.person import Person, by_hand
+from evaluators.protocols.soup.quote import quote
+from evaluators.protocols.soup.texts import Texts, load_texts
+from evaluators.run import Outcome, run_attempts
+from evaluators.runner import Runner
+from evaluators.values import Decoding, Model, Seat, Transcript, Verdict
+
+# One fixed model answers the questions of every player, so that no score depends on how well a player hosts itself.
+RESPONDER = Model(name="openai/gpt-5.1-2025-11-13", provider="openai")
+SYMMETRIC = "symmetric"
+
+
+class SoupPlay:
+    """The puzzles of one run."""
+
+    def __init__(
+        self,
+        table: Table,
+        items: tuple[Soup, ...],
+        *,
+        settings: SoupSettings,
+        responder: Model,
+        points: PointSet,
+        texts: Texts,
+    ) -> None:
+        self._table, self._items, self._settings = table, items, settings
+        self._responder, self._texts, self._points = responder, texts, points
+        self._truth: dict[str, ItemPoints] = {p.item_id: p for p in points.items}
+        self._brought: dict[tuple[str, int], Transcript] | None = None
+        options = table.options
+        self.condition = condition(settings, points, first=len(items) if len(items) < len(table.split.items) else None)
+        if options.predictions:
+            self.condition = f"brought;{self.condition.partition(';')[2]}"
+        files = [file_sha256(options.predictions)] if options.predictions else []
+        self.parts: tuple[object, ...] = (texts.sha256, points.sha256, settings, public(responder), files)
+        self.expected = len(items) * options.epochs
+
+    def quote(self) -> str:
+        """Say what the run would cost, from one to three rehearsed games."""
+        played = self._settings.player == "model" and not self._table.options.predictions
+        return quote(
+            self._items,
+            self._truth,
+            model=self._table.model if played else None,
+            responder=None if self._table.options.predictions else self._responder,
+            seats=self._table.seats,
+            epochs=self._table.options.epochs,
+            settings=self._settings,
+            texts=self._texts,
+        )
+
+    def read(self, key: str) -> Outcome | None:
+        """Read reconstructions that were brought.
+
+        Raises:
+            PredictionError: If the file is refused.
+        """
+        options = self._table.options
+        if options.predictions:
+            self._brought = read_stories(
+                options.predictions,
+                self._items,
+                named=(key, self._table.split.manifest.ref, self._table.model.name, self.condition),
+                epochs=options.epochs,
+                allow_missing=options.allow_missing,
+            )
+        return None
+
+    def prepare(self) -> None:
+        """Refuse models that cannot be called.
+
+        Raises:
+            ModelError: If one cannot.
+        """
+        if self._brought is None:
+            if self._settings.player == "model":
+                prepare(self._table.model)
+            prepare(self._responder)
+        for seat in self._table.seats:
+            prepare(seat.model)
+
+    async def run(self, runner: Runner, *, key: str, on_done: Callable[[], None]) -> Outcome:
+        """Play and judge; each call has its own line in the journal, so that a killed game goes on at its turn."""
+        setup = Setup(
+            key,
+            self._table.split.manifest.ref,
+            self._table.model,
+            self.condition,
+            self._settings,
+            self._points.sha256,
+        )
+        todo = [(item, epoch) for item in self._items for epoch in range(self._table.options.epochs)]
+        # A person plays one game at a time.
+        workers = 1 if self._settings.player == "human" else runner.concurrency
+
+        async def solve(item: Soup, epoch: int) -> Transcript | None:
+            if self._brought is not None:
+                return self._brought.get((item.id, epoch))
+            return await self._play(item, epoch, runner, setup)
+
+        async def marks(item: Soup, transcript: Transcript) -> tuple[Verdict, ...]:
+            async def mark(complete: Complete, seat: Seat) -> Verdict:
+                return await judge(
+                    item,
+                    transcript,
+                    complete,
+                    seat=seat,
+                    texts=self._texts,
+                    points=self._truth[item.id],
+                    compat=self._settings.compat,
+                )
+
+            return await sit(transcript, runner, seats=self._table.seats, mark=mark, no_answer=no_answer)
+
+        return await run_attempts(todo, solve=solve, judge=marks, workers=workers, on_done=on_done)
+
+    async def _play(self, item: Soup, epoch: int, runner: Runner, setup: Setup) -> Transcript:
+        model, responder, texts = self._table.model, self._responder, self._texts
+        if setup.settings.player == "human":
+            desk = Desk(by_hand(runner.journal, model, epoch=epoch), model.decoding, texts)
+            person = Person(desk, item, setup.settings)
+            other = Desk(runner.complete(responder, epoch=epoch), responder.decoding, texts, unusable="responder")
+            return await play(item, desk, other, epoch=epoch, setup=setup, player=person)
+        desk = Desk(runner.complete(model, epoch=epoch), model.decoding, texts)
+        if setup.settings.responder == SYMMETRIC:
+            return await play(item, desk, desk, epoch=epoch, setup=setup)
+        other = Desk(runner.complete(responder, epoch=epoch), responder.decoding, texts, unusable="responder")
+        return await play(item, desk, other, epoch=epoch, setup=setup)
+
+
+def condition(settings: SoupSettings, points: PointSet, *, first: int | None) -> str:
+    """Name what was varied; figures of other conditions, of other reference points too, are not compared."""
+    who = "player=human" if settings.player == "human" else f"agent={settings.ablation}"
+    parts = [who, f"responder={settings.responder}"]
+    if settings.max_turns != SoupSettings.model_fields["max_turns"].default:
+        parts.append(f"turns={settings.max_turns}")
+    if settings.compat:
+        parts.append(f"compat={settings.compat}")
+    parts.append(f"points={points.sha256[:8]}")
+    return ";".join([*parts, *([f"first={first}"] if first is not None else [])])
+
+
+def open_soups(table: Table, refuse: Callable[[str], NoReturn]) -> SoupPlay:
+    """Open the puzzles of a split.
+
+    Raises:
+        PromptError, PointsError, PredictionError: If prompts, reference points or a brought file cannot be used.
+    """
+    options, split = table.options, table.split
+    if options.hints or options.judge_files:
+        refuse("--hints and --judge-files are for riddles; this split has situation puzzles")
+    if options.player == "human" and (options.predictions or options.responder == SYMMETRIC):
+        refuse("--player human plays here, against a Responder: leave out --predictions and --responder symmetric")
+    responder, named = _responder(table, refuse)
+    settings = game_settings(
+        responder=named,
+        ablation=options.ablate or "full",
+        released=options.compat == "released",
+        turns=options.turns,
+        human=options.player == "human",
+    )
+    points = points_for(split, root=options.splits, path=options.points)
+    if points.compat != settings.compat and points.judge != "author":
+        refuse(
+            f"these reference points were cut with compat {points.compat or 'none'!r}, the run has "
+            f"{settings.compat or 'none'!r}; extract points of the same kind"
+        )
+    language: Language = "zh" if split.manifest.language == "zh" else "en"
+    items = tuple(item for item in split.items if isinstance(item, Soup))[: options.limit]
+    texts = load_texts(language, home=options.prompts)
+    return SoupPlay(table, items, settings=settings, responder=responder, points=points, texts=texts)
+
+
+def game_settings(
+    *,
+    responder: str,
+    ablation: Ablation = "full",
+    released: bool = False,
+    turns: int | None = None,
+    human: bool = False,
+) -> SoupSettings:
+    """Table 5 of the paper, with what the command line varies.
+
+    The released code's windows count messages where the paper has turns: 10 and 4 messages are 5 and 2 turns.
+    """
+    windows = {"window": 5, "screening_window": 2, "compat": "released"} if released else {}
+    varied = {"max_turns": turns} if turns is not None else {}
+    player = "human" if human else "model"
+    return SoupSettings.model_validate(
+        {"responder": responder, "ablation": ablation, "player": player} | windows | varied
+    )
+
+
+def _responder(table: Table, refuse: Callable[[str], NoReturn]) -> tuple[Model, str]:
+    asked, base = table.options.responder, table.options.responder_api_base
+    if asked == SYMMETRIC:
+        return table.model, SYMMETRIC
+    if asked is None:
+        if base is not None:
+            refuse("--responder-api-base needs --responder: say which model is asked there")
+        return RESPONDER, RESPONDER.name
+    provider, name = split_provider(asked)
+    if provider is None:
+        refuse(f"responder {asked!r}: say who made it, as PROVIDER:{name}")
+    # The environment of every game: where it can be, it is the same each time it is asked.
+    return Model(name=name, provider=provider, api_base=base, decoding=Decoding(seed=table.options.seed)), name
