@@ -42,11 +42,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _calibrate(options: argparse.Namespace) -> int:
     from evaluators.gold import calibrate
     from evaluators.store import open_store, store_path
+    from evaluators.values import own_tier
 
     with open_store(store_path()) as store:
         bundle, split, folder = calibrate(options)
         store.write_split(split.manifest, split.items)
-        store.write_submission(bundle.submission, bundle.transcripts, bundle.verdicts, tier="scored-here")
+        store.write_submission(*bundle, tier=own_tier(bundle.submission))
     votes = [v for v in bundle.verdicts if v.kind == "model" and v.score is not None]
     labels = {v.transcript_id: v.score for v in bundle.verdicts if v.kind != "model"}
     agreed = sum(v.score == labels[v.transcript_id] for v in votes)

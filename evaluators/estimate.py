@@ -7,21 +7,33 @@ What each method does with an attempt that has no jury score:
   the chance that all labels together suggest; `layton`, `ppi` and `wilson` speak for the judged attempts only.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from evaluators.ppi import Interval, betabin, layton, layton_rank_spread, overlap_rank_spread, ppi, wilson_fpc
+from evaluators.ppi import (
+    Estimands,
+    Interval,
+    betabin,
+    layton,
+    layton_rank_spread,
+    overlap_rank_spread,
+    ppi,
+    wilson_fpc,
+)
 from evaluators.scores import HEADLINE
 from evaluators.store import Attempts, Store, Stored
 from evaluators.values import Estimate, Submission, Tier
 
+if TYPE_CHECKING:
+    from evaluators.fit import Fits
+
 Floats = NDArray[np.float64]
 Labels = Literal["human", "author", "none"]
-Method = Literal["layton", "ppi", "betabin", "wilson"]
+Method = Literal["layton", "ppi", "betabin", "lsre", "wilson"]
 Estimand = Literal["these items", "items like these"]
 
 RANKED: frozenset[Tier] = frozenset({"scored-here", "rejudged", "released"})
@@ -29,7 +41,7 @@ THESE: Estimand = "these items"
 LIKE: Estimand = "items like these"
 FULL_LABELS = 30
 LEVEL = 0.95
-_NONE = Attempts(np.empty(0), np.empty(0), np.empty(0), np.empty(0, dtype=bool), np.empty(0, dtype=bool))
+_NONE = Attempts(np.empty(0, str), *[np.empty(0)] * 3, *[np.empty(0, dtype=bool)] * 2)  # type: ignore[arg-type]
 
 
 class Rows(NamedTuple):
@@ -37,6 +49,7 @@ class Rows(NamedTuple):
 
     submission: Submission
     tier: Tier
+    item: NDArray[np.str_]  # identifier of the item; empty for a missing attempt
     jury: Floats  # in [0, 1]; NaN where there is no jury score
     label: Floats  # in [0, 1], by the people `labels` names; NaN where there is none
     no_answer: NDArray[np.bool_]  # wrong by rule, without a jury score
@@ -50,6 +63,7 @@ class Split(NamedTuple):
     rows: tuple[Rows, ...]
     labels: Labels
     items: int | None  # of the split; None where no manifest is stored
+    clusters: Mapping[str, str]  # story, novel or case of each item; empty where the split was never stored
 
 
 class _Figure(NamedTuple):
@@ -73,7 +87,8 @@ def rows(store: Store, split: str, version: str, jury: str) -> Split:
     labels: Labels = "human" if human else "author" if author else "none"
     manifests = [m for m in store.splits() if (m.split, m.version) == (split, version)]
     found = (_to_rows(s, attempts.get(s.submission.submission_id, _NONE), labels) for s in stored)
-    return Split(tuple(r for r in found if len(r.jury)), labels, manifests[0].items if manifests else None)
+    items = manifests[0].items if manifests else None
+    return Split(tuple(r for r in found if len(r.jury)), labels, items, store.clusters(split, version))
 
 
 def _to_rows(stored: Stored, attempts: Attempts, labels: Labels) -> Rows:
@@ -85,6 +100,7 @@ def _to_rows(stored: Stored, attempts: Attempts, labels: Labels) -> Rows:
     return Rows(
         submission,
         tier,
+        np.concatenate([attempts.item, np.full(missing, "")]),
         np.concatenate([np.where(attempts.by_rule, np.nan, attempts.jury), unknown]),
         np.concatenate([np.where(attempts.by_rule, np.nan, label), unknown]),
         np.concatenate([attempts.by_rule, np.zeros(missing, dtype=bool)]),
@@ -105,16 +121,28 @@ def pool_for(own: Rows, everyone: Iterable[Rows]) -> tuple[Floats, Floats]:
     return jury[usable], label[usable]
 
 
-def estimate_split(store: Store, split: str, version: str, jury: str, condition: str) -> tuple[Estimate, ...]:
+def estimate_split(
+    store: Store, split: str, version: str, jury: str, condition: str, *, fits: "Fits | None" = None
+) -> tuple[Estimate, ...]:
     """Estimate every model on one split under one jury and condition, best first (by `items like these`).
 
-    Each submission gets `betabin` for both estimands; `layton` where other providers' labels calibrate it; `ppi` and
-    `wilson` where it has at least two human labels of its own. Ranks are among the tiers that are ranked: `betabin`
-    by overlap of the intervals for items like these, `layton` by the layton rule.
+    Each submission gets `lsre` where it was fitted, and `betabin`, each for both estimands; `layton` where other
+    providers' labels calibrate it; `ppi` and `wilson` where it has at least two human labels of its own. Ranks are
+    among the tiers that are ranked: those of `headline` by overlap of the intervals for items like these, `layton`
+    by the layton rule.
+
+    Args:
+        fits: From `evaluators.fit.fit_split` of the same split and jury.
     """
     data = rows(store, split, version, jury)
     chosen = [r for r in data.rows if r.submission.kind == "model" and r.submission.condition == condition]
-    return tuple(e for group in _ranked([_estimates(r, data) for r in chosen]) for e in group)
+    return tuple(e for group in _ranked([_estimates(r, data, fits) for r in chosen]) for e in group)
+
+
+def headline(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
+    """The estimates a board shows, in their order: `lsre`, or `betabin` where nothing could be fitted."""
+    method = "lsre" if any(e.method == "lsre" for e in estimates) else "betabin"
+    return tuple(e for e in estimates if e.method == method)
 
 
 def estimate_layton(store: Store, split: str, version: str, jury: str, condition: str) -> tuple[Estimate, ...]:
@@ -131,24 +159,29 @@ def half_width(estimate: Estimate) -> float:
     return (1000 * rights // (2 * estimate.n) + 1) / 10
 
 
-def _estimates(own: Rows, data: Split) -> list[Estimate]:
+def _estimates(own: Rows, data: Split, fits: "Fits | None") -> list[Estimate]:
     pool_jury, pool_label = pool_for(own, data.rows)
-    attempts, pooled = len(own.jury), len(pool_label)
+    pooled = len(pool_label)
     known = np.where(own.no_answer, 0.0, own.label)
     both = betabin(own.jury, known, pool_jury, pool_label, repeats=own.submission.epochs, level=LEVEL)
-    empty = _empty_note(both.empty_bins)
-    found = [
-        _Figure(LIKE, "betabin", both.like, attempts, pooled, empty),
-        _Figure(THESE, "betabin", both.these, attempts, pooled, empty),
-    ]
+    labelled = pooled or np.isfinite(own.label).any()
+    empty = _empty_note(both.empty_bins) if labelled else ("no label calibrates this jury",)
+    fitted = fits.intervals.get(own.submission.submission_id) if fits else None
+    found = _both("lsre", fitted, own, pooled, _empty_note(fitted.empty_bins)) if fitted else []
+    found += _both("betabin", both, own, pooled, empty)
     found += _by_layton_rule(own, pool_jury, pool_label)
     if data.labels == "human":
-        found += _by_own_labels(own, len(_as_judged(own)))
+        found += _by_own_labels(own, len(as_judged(own)))
     return [_estimate(own, data, figure) for figure in found]
 
 
+def _both(method: Method, both: Estimands, own: Rows, pooled: int, notes: tuple[str, ...]) -> list[_Figure]:
+    pairs: list[tuple[Estimand, Interval]] = [(LIKE, both.like), (THESE, both.these)]
+    return [_Figure(estimand, method, interval, len(own.jury), pooled, notes) for estimand, interval in pairs]
+
+
 def _by_layton_rule(own: Rows, pool_jury: Floats, pool_label: Floats) -> list[_Figure]:
-    judged = _as_judged(own)
+    judged = as_judged(own)
     if not len(judged) or not len(pool_label) or not np.isin(pool_label, (0.0, 1.0)).all():
         return []
     line = layton(judged, pool_jury, pool_label, level=LEVEL)
@@ -156,7 +189,7 @@ def _by_layton_rule(own: Rows, pool_jury: Floats, pool_label: Floats) -> list[_F
     return [_Figure(THESE, "layton", interval, len(judged), len(pool_label), _empty_note(line.empty_bins))]
 
 
-def _as_judged(own: Rows) -> Floats:
+def as_judged(own: Rows) -> Floats:
     """Jury scores of the attempts that have one, with 0 for attempts without an answer, as the release has them."""
     jury = np.where(own.no_answer, 0.0, own.jury)
     return jury[np.isfinite(jury)]
@@ -234,11 +267,14 @@ def _empty_note(empty_bins: Sequence[float]) -> tuple[str, ...]:
 def _ranked(groups: list[list[Estimate]]) -> list[list[Estimate]]:
     """The estimates of each submission with their ranks, best first, ties by name."""
     everything = [e for group in groups for e in group if e.tier in RANKED]
-    like = [e for e in everything if (e.method, e.estimand) == ("betabin", LIKE)]
+    places: dict[tuple[str, str, str], tuple[int, int]] = {}
+    for method in ("lsre", "betabin"):
+        like = [e for e in everything if (e.method, e.estimand) == (method, LIKE)]
+        overlap = overlap_rank_spread(np.array([e.low for e in like]), np.array([e.high for e in like]))
+        places |= dict(zip(map(_key, like), overlap, strict=True))
     lines = [e for e in everything if e.method == "layton"]
-    overlap = overlap_rank_spread(np.array([e.low for e in like]), np.array([e.high for e in like]))
     printed = layton_rank_spread(np.array([100 * e.value for e in lines]), np.array([half_width(e) for e in lines]))
-    places = {_key(e): spread for e, spread in zip(like + lines, overlap + printed, strict=True)}
+    places |= dict(zip(map(_key, lines), printed, strict=True))
     ordered = sorted(groups, key=lambda g: (-g[0].value, g[0].model, g[0].submission_id))
     return [[_placed(e, places.get(_key(e))) for e in group] for group in ordered]
 

@@ -84,6 +84,14 @@ def panel_of(names: str, *, api_base: str | None = None) -> Panel:
     return named.model_copy(update={"name": f"custom-{digest}"})
 
 
+def panel_that_sat(panel: Panel, seats: tuple[Seat, Seat, Seat], judges: set[str]) -> Panel:
+    """The panel whose name brought verdicts may carry: this one if its judges sat, else one named by those who did."""
+    if judges <= {seat.judge for seat in seats}:
+        return panel
+    digest = sha256("\n".join(sorted(judges)).encode()).hexdigest()[:8]
+    return panel.model_copy(update={"name": f"custom-{digest}", "title": ", ".join(sorted(judges))})
+
+
 def public_panel(panel: Panel) -> Panel:
     """The panel as others may know it, without endpoints on this machine."""
     return panel.model_copy(

@@ -2,7 +2,11 @@
 
 from collections.abc import Sequence
 
-from evaluators.estimate import LIKE, RANKED, THESE, estimate_split, half_width
+import numpy as np
+
+from evaluators.estimate import LIKE, RANKED, as_judged, estimate_split, half_width, headline, rows
+from evaluators.fit import fit_split
+from evaluators.ppi import overlap_rank_spread
 from evaluators.store import Store
 from evaluators.values import Estimate, Submission
 
@@ -10,14 +14,15 @@ from evaluators.values import Estimate, Submission
 def report(store: Store, submission: Submission) -> str:
     """Estimate a submission beside what the store holds of its split, and say it in a few lines."""
     s = submission
-    everyone = estimate_split(store, s.split, s.version, s.jury, s.condition)
+    fits = fit_split(rows(store, s.split, s.version, s.jury))
+    everyone = estimate_split(store, s.split, s.version, s.jury, s.condition, fits=fits)
     own = [e for e in everyone if e.submission_id == s.submission_id]
     lines = ["", f"{s.model.name} on {s.ref}, {s.condition}, jury {s.jury}", _counts(submission)]
     if not own:
         return "\n".join([*lines, "nothing to estimate: no attempt was made"])
-    for estimand in (LIKE, THESE):
-        lines += [_score(e) for e in own if e.method == "betabin" and e.estimand == estimand]
+    lines += [_score(e) for e in headline(own)]
     lines += [_layton(e) for e in own if e.method == "layton"]
+    lines += _jury_alone(store, submission)
     lines += _rank(own, everyone)
     lines += _caveats(own)
     return "\n".join(lines)
@@ -45,15 +50,29 @@ def _layton(e: Estimate) -> str:
     return f"  {'layton definition':20} {100 * e.value:5.1f}  +-{half_width(e):.1f}"
 
 
-def _rank(own: Sequence[Estimate], everyone: Sequence[Estimate]) -> list[str]:
-    ranked = {e.submission_id for e in everyone if e.tier in RANKED}
-    placed = [e for e in own if e.method == "betabin" and e.estimand == LIKE and e.best_rank is not None]
-    if not placed:
+def _jury_alone(store: Store, submission: Submission) -> list[str]:
+    s = submission
+    mine = [r for r in rows(store, s.split, s.version, s.jury).rows if r.submission.submission_id == s.submission_id]
+    scores = [float(x) for r in mine for x in as_judged(r)]
+    if not scores:
         return []
-    if len(ranked) == 1:
-        return ["  provisional rank        none yet: the store holds no other row of this split, condition and jury"]
-    place = placed[0]
-    return [f"  provisional rank       {place.best_rank} to {place.worst_rank} of {len(ranked)} in this store"]
+    return [f"  {'jury alone':20} {100 * sum(scores) / len(scores):5.1f}  mean of its scores, tied to no label"]
+
+
+def _rank(own: Sequence[Estimate], everyone: Sequence[Estimate]) -> list[str]:
+    mine = next(e for e in headline(own) if e.estimand == LIKE)
+    others = [
+        e
+        for e in everyone
+        if (e.method, e.estimand) == (mine.method, LIKE) and e.tier in RANKED and e.submission_id != mine.submission_id
+    ]
+    if not others:
+        return [f"  {'provisional rank':20} none yet: the store has no other row of this split, condition and jury"]
+    # The board's own rule, applied to one row more: a self-reported row is told where it would stand.
+    together = [mine, *others]
+    spread = overlap_rank_spread(np.array([e.low for e in together]), np.array([e.high for e in together]))
+    best, worst = spread[0]
+    return [f"  {'provisional rank':20} {best} to {worst} of {len(together)} in this store"]
 
 
 def _caveats(own: Sequence[Estimate]) -> list[str]:

@@ -11,7 +11,7 @@ from builders.splits import Split, load_split
 from builders.values import Riddle, SplitManifest
 from evaluators.bundle import Bundle, write_bundle
 from evaluators.journal import Journal
-from evaluators.jury import choose_panel, deliberate, public_panel, seats_for
+from evaluators.jury import choose_panel, deliberate, panel_that_sat, public_panel, seats_for
 from evaluators.models import prepare, provider_of
 from evaluators.predictions import file_sha256, read_judge_files, read_predictions
 from evaluators.pricing import quote, table
@@ -21,7 +21,7 @@ from evaluators.protocols import riddle
 from evaluators.run import Outcome, run_attempts
 from evaluators.runner import Runner
 from evaluators.submission import began, identity, submission
-from evaluators.values import Decoding, Model, Panel, Seat, Transcript, Verdict
+from evaluators.values import Decoding, Evidence, Model, Panel, Seat, Transcript, Verdict
 
 # Said in the bundle; options that only say where things lie on one machine are left out.
 LOCAL_OPTIONS = frozenset({"out", "splits", "api_base", "judge_api_base", "concurrency", "timeout", "dry_run"})
@@ -73,11 +73,12 @@ class Session(NamedTuple):
             PredictionError, ModelError: Before anything is sent.
             JournalError, ServiceDownError, ServiceRefusedError, OSError: What was paid for is in the journal.
         """
-        brought = self._brought()
+        brought, panel = self._brought(), self.panel
         if not self.options.predictions:
             prepare(self.model)
         if self.options.judge_files:
             outcome = self._judged_elsewhere(brought)
+            panel = panel_that_sat(panel, self.seats, {v.judge for v in outcome.verdicts if v.kind == "model"})
             date = began(self.folder, self.name)
         else:
             for seat in self.seats:
@@ -89,13 +90,14 @@ class Session(NamedTuple):
             self.name,
             self.manifest,
             self.model,
-            self.panel,
+            panel,
             outcome,
             condition=self.condition,
             epochs=self.options.epochs,
             expected=len(self.items) * self.options.epochs,
             date=date,
             command=command_line(self.options),
+            evidence=EVIDENCE[bool(self.options.predictions), bool(self.options.judge_files)],
             **{name: getattr(self.options, name) for name in SAID},
         )
         complete = write_bundle(self.bundle_folder, described, outcome.transcripts, outcome.verdicts)
@@ -146,6 +148,11 @@ class Session(NamedTuple):
             )
 
 
+EVIDENCE: dict[tuple[bool, bool], Evidence] = {
+    (False, False): "run",
+    (True, False): "answers brought",
+    (True, True): "answers and verdicts brought",
+}
 SAID = ("open_weights", "url", "release_date", "contamination", "contact", "note")
 
 
@@ -182,7 +189,7 @@ def open_session(options: argparse.Namespace, *, refuse: Callable[[str], NoRetur
         items,
         model,
         panel,
-        seats_for(panel, provider),
+        seats_for(panel, model.provider),
         solver,
         judge,
         condition,

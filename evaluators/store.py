@@ -41,11 +41,21 @@ class Stored(NamedTuple):
 class Attempts(NamedTuple):
     """The attempts of one submission, in the order of item and epoch; every array has shape (attempts,)."""
 
+    item: NDArray[np.str_]  # identifier of the item
     jury: NDArray[np.float64]  # jury score; NaN where fewer verdicts than seats could be read
     human: NDArray[np.float64]  # mean of the human labels; NaN where there is none
     author: NDArray[np.float64]  # mean of the item author's labels; NaN where there is none
     by_rule: NDArray[np.bool_]  # the model gave no answer: known to be 0
     failed: NDArray[np.bool_]  # the call failed: neither right nor wrong
+
+
+class Votes(NamedTuple):
+    """Votes of single judges on labelled attempts; every array has shape (votes,)."""
+
+    provider: NDArray[np.str_]  # maker of the model that answered
+    judge: NDArray[np.str_]
+    vote: NDArray[np.float64]
+    human: NDArray[np.float64]
 
 
 def store_path() -> Path:
@@ -126,8 +136,9 @@ class Store:
 
     def attempts(self, split: str, version: str, jury: str) -> dict[str, Attempts]:
         """Jury scores and labels of every attempt at a split under one jury, by `submission_id`."""
-        query = """SELECT s.submission_id AS name, coalesce(c.value, 'nan') AS jury, coalesce(h.value, 'nan') AS human,
-                coalesce(a.value, 'nan') AS author, t.failure IS NOT NULL AS failed,
+        query = """SELECT s.submission_id AS name, t.item_id AS item,
+                coalesce(c.value, 'nan') AS jury, coalesce(h.value, 'nan') AS human, coalesce(a.value, 'nan') AS author,
+                t.failure IS NOT NULL AS failed,
                 coalesce(c.by_rule, false) OR (t.no_answer AND c.value IS NULL) AS by_rule
             FROM submissions s JOIN transcripts t USING (submission_id)
             LEFT JOIN scores c USING (submission_id, transcript_id)
@@ -138,9 +149,26 @@ class Store:
         column = self._run(query, [split, version, jury]).fetchnumpy()
         names, starts = np.unique(column["name"].astype(str), return_index=True)
         failed = column["failed"] & ~column["by_rule"]
-        whole = (*(column[name] for name in ("jury", "human", "author", "by_rule")), failed)
+        item = column["item"].astype(str)
+        whole = (item, *(column[name] for name in ("jury", "human", "author", "by_rule")), failed)
         parts = zip(*(np.split(values, starts[1:]) for values in whole), strict=True)
         return {str(name): Attempts(*part) for name, part in zip(names, parts, strict=False)}
+
+    def votes(self, split: str, version: str, jury: str) -> Votes:
+        """Every judge's vote on an attempt that a human labelled, in a fixed order."""
+        query = """SELECT s.provider, v.judge, v.score AS vote, h.value AS human
+            FROM submissions s JOIN verdicts v USING (submission_id)
+            JOIN (FROM labels WHERE kind = 'human') h USING (submission_id, transcript_id)
+            WHERE s.split = ? AND s.version = ? AND s.jury = ? AND v.kind = 'model' AND v.score IS NOT NULL
+            ORDER BY s.submission_id, v.position"""
+        column = self._run(query, [split, version, jury]).fetchnumpy()
+        names = (column[name].astype(str) for name in ("provider", "judge"))
+        return Votes(*names, *(np.asarray(column[name], dtype=float) for name in ("vote", "human")))
+
+    def clusters(self, split: str, version: str) -> dict[str, str]:
+        """Story, novel or case of each item of a split, by item; empty where the split was never stored."""
+        query = "SELECT item_id, cluster FROM items WHERE split = ? AND version = ? ORDER BY position"
+        return dict(self._run(query, [split, version]).fetchall())
 
     def published(self, split: str | None = None) -> tuple[Published, ...]:
         """Figures of papers on one split, or all of them, in the order of their tables."""

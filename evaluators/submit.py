@@ -137,7 +137,8 @@ def guarded(command: Any) -> int:
     except (JournalError, HubError) as error:
         print(f"error: {error}", file=sys.stderr)
     except OSError as error:
-        print(f"error: {error.filename or 'writing'}: {error.strerror or error}; {again}", file=sys.stderr)
+        where = f"{error.filename}: " if error.filename else "cannot write: "
+        print(f"error: {where}{error.strerror or error}; {again}", file=sys.stderr)
     except KeyboardInterrupt:
         print(f"stopped; {again}", file=sys.stderr)
     return OUTSIDE
@@ -156,13 +157,14 @@ def _submit(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 def _evaluate(session: "Session") -> int:
     from evaluators.report import report
     from evaluators.store import open_store, store_path
+    from evaluators.values import own_tier
 
     # A store that cannot be written is refused before a call is paid for, not after.
     with open_store(store_path()) as store:
         store.write_split(session.manifest, session.split.items)
     bundle = session.run()
     with open_store(store_path()) as store:
-        store.write_submission(bundle.submission, bundle.transcripts, bundle.verdicts, tier="scored-here")
+        store.write_submission(*bundle, tier=own_tier(bundle.submission))
         print(report(store, bundle.submission))
     print(f"bundle: {session.bundle_folder}")
     failed = bundle.submission.counts.failed

@@ -3,7 +3,7 @@
 from hashlib import sha256
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from builders.values import ItemId, Name, Protocol, Sha256, Value, Version
 
@@ -16,12 +16,17 @@ Label = Annotated[
 ]
 SplitRef = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*@\d+\.\d+\.\d+$")]
 
+# Other spellings of a maker's name. A judge sits out by its maker's name, so each maker has one.
+MAKERS = {"google": "gemini", "google-deepmind": "gemini", "deepmind": "gemini", "mistralai": "mistral", "x-ai": "xai"}
+Provider = Annotated[Name, AfterValidator(lambda name: MAKERS.get(name, name))]
+
 Failure = Literal["unparsed", "refused", "too_long", "rejected", "rate_limited", "timeout", "service"]
 # The model spoke (or declined to) and gave no usable answer: that is the model's doing, counted as `no_answer`.
 NO_ANSWER: frozenset[Failure] = frozenset({"unparsed", "refused"})
 # Nobody answered: the item is missing, shown apart and tried again by the next run; never a wrong answer.
 FAILED: frozenset[Failure] = frozenset({"too_long", "rejected", "rate_limited", "timeout", "service"})
 
+Evidence = Literal["run", "answers brought", "answers and verdicts brought"]
 Tier = Literal["scored-here", "rejudged", "released", "self-reported", "published"]
 
 
@@ -92,7 +97,7 @@ class Model(Value):
     """A model as it is called, and who made it."""
 
     name: Label = Field(description="litellm string, stored as given, for example `openai/gpt-5.1`.")
-    provider: Name = Field(description="Maker of the model, for example `openai`; never guessed from the name.")
+    provider: Provider = Field(description="Maker of the model, for example `openai`; never guessed from the name.")
     api_base: str | None = Field(None, description="Endpoint; None: litellm's own for the name.")
     decoding: Decoding = Decoding()
 
@@ -151,7 +156,7 @@ class Verdict(Value):
 
     transcript_id: HexId
     judge: Label
-    provider: Name | None = Field(None, description="Maker of the judge; None for people and rules.")
+    provider: Provider | None = Field(None, description="Maker of the judge; None for people and rules.")
     kind: Literal["model", "human", "author", "rule"]
     unit: str = Field("item", description="`item`, or the question, step or point judged.")
     score: float | None = Field(None, ge=0, description="In the metric's own unit; riddle: 0 or 1, both parts right.")
@@ -249,6 +254,7 @@ class Submission(Value):
     protocol: Protocol
     condition: str
     epochs: int = Field(1, ge=1)
+    evidence: Evidence = Field("run", description="What the submitter brought instead of running it here.")
     model: Model
     snapshots: tuple[str, ...] = Field((), description="Model names that the provider reported, sorted.")
     open_weights: bool | None = None
@@ -275,6 +281,16 @@ class Submission(Value):
     def ref(self) -> str:
         """`split@version`."""
         return f"{self.split}@{self.version}"
+
+
+def own_tier(submission: Submission) -> Tier:
+    """Tier of a run on this very machine: it is worth what was really run here."""
+    tiers: dict[Evidence, Tier] = {
+        "run": "scored-here",
+        "answers brought": "rejudged",
+        "answers and verdicts brought": "self-reported",
+    }
+    return tiers[submission.evidence]
 
 
 class Estimate(Value):

@@ -2,6 +2,8 @@
 
 python -m leaderboard import-layton PPI.jsonl     released verdicts and labels into the store, and their table
 python -m leaderboard build                       bundles and store into pages and data files
+python -m leaderboard diagnose SPLIT              what to read before a board is published
+python -m leaderboard compare SPLIT FIRST SECOND  is one model better than another
 python -m leaderboard export --format F           results in the formats of others, or proposed on the Hub
 python -m leaderboard demo                        a whole leaderboard from a tiny local model
 python -m leaderboard coverage                    how often the intervals hold, by simulation
@@ -10,9 +12,15 @@ python -m leaderboard coverage                    how often the intervals hold, 
 import argparse
 import importlib
 import sys
+from collections.abc import Sequence
 
-from leaderboard import build, export, import_layton
-
+COMMANDS = {
+    "build": ("leaderboard.build", "estimate, rank and write the site from the bundles and the store"),
+    "import-layton": ("leaderboard.import_layton", "put layton-eval's released verdicts and labels into the store"),
+    "diagnose": ("leaderboard.diagnose", "what a maintainer reads before a board is published"),
+    "export": ("leaderboard.export", "write results for Community Evals, Every Eval Ever, model cards or Inspect"),
+    "compare": ("leaderboard.versus", "is one model better than another, on the items both answered"),
+}
 # Written by modules with options of their own; imported when they are called.
 ELSEWHERE = {
     "demo": ("leaderboard.demo", "run, judge, calibrate, score and show a whole leaderboard with a tiny local model"),
@@ -26,7 +34,7 @@ def main(argv: list[str] | None = None) -> int:
     if argv and argv[0] in ELSEWHERE:
         code: int = importlib.import_module(ELSEWHERE[argv[0]][0]).main(argv[1:])
         return code
-    arguments = _parser().parse_args(argv)
+    arguments = _parser(argv).parse_args(argv)
     try:
         code = arguments.run(arguments)
     except (ValueError, OSError) as error:  # every refused file, the store's errors, a full disk
@@ -38,17 +46,16 @@ def main(argv: list[str] | None = None) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m leaderboard", description="Estimates, ranks, pages.")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name, module, text in (
-        ("build", build, "estimate, rank and write the site from the bundles and the store"),
-        ("export", export, "write results for Community Evals, Every Eval Ever, model cards or Inspect"),
-        ("import-layton", import_layton, "put layton-eval's released verdicts and labels into the store"),
-    ):
+    for name, (path, text) in COMMANDS.items():
         command = commands.add_parser(name, help=text, description=text)
-        module.add_arguments(command)
-        command.set_defaults(run=module.main)
+        # A command's module, and the libraries behind it, are imported when the command is the one asked for.
+        if name in argv:
+            module = importlib.import_module(path)
+            module.add_arguments(command)
+            command.set_defaults(run=module.main)
     for name, (_, text) in ELSEWHERE.items():
         commands.add_parser(name, help=text, add_help=False)
     return parser

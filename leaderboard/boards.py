@@ -1,12 +1,17 @@
 """What a board shows, worked out from the store: sections, rows and their text, still without markup."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from evaluators.estimate import LIKE, RANKED, THESE, estimate_split, half_width
+import numpy as np
+
+from evaluators.estimate import LIKE, RANKED, THESE, Split, estimate_split, half_width, headline, rows
+from evaluators.fit import Fits, fit_split
 from evaluators.store import Store
 from evaluators.values import Estimate, Published, Submission
 from leaderboard.charts import Axis, Bar, axis, bar, place
+from leaderboard.paired import paired_draws
+from leaderboard.ranks import rank_sets
 
 SAMPLES = "samples"
 TIERS = {
@@ -60,7 +65,21 @@ class Section(NamedTuple):
     self_reported: tuple[Line, ...]
     layton: tuple[LaytonLine, ...]
     labels: str
+    method: str
     estimates: tuple[Estimate, ...]
+
+    @property
+    def said(self) -> str:
+        """The condition in words."""
+        return describe(self.condition)
+
+
+class Reread(NamedTuple):
+    """A published figure beside what the same answers, verdicts and labels give here."""
+
+    published: Published
+    line: Line
+    wider: str  # how many times the printed interval the one for items like these is
 
 
 class Board(NamedTuple):
@@ -79,28 +98,53 @@ class Board(NamedTuple):
         return self.benchmark == SAMPLES
 
     @property
+    def reread(self) -> tuple[Reread, ...]:
+        """Published figures whose evidence was released and computed again here, in the paper's order."""
+        lines = {
+            (line.submission.model.name, section.condition): line
+            for section in self.sections
+            for line in section.ranked
+            if line.like.tier == "released"
+        }
+        pairs = [(p, lines[p.model, p.condition]) for p in self.published if (p.model, p.condition) in lines]
+        return tuple(
+            Reread(p, line, f"{50 * (line.like.high - line.like.low) / p.half_width:.0f}") for p, line in pairs
+        )
+
+    @property
     def estimates(self) -> tuple[Estimate, ...]:
         """Every number of the page, in its order."""
         return tuple(e for section in self.sections for e in section.estimates)
 
 
-def boards(store: Store) -> tuple[Board, ...]:
-    """Work out one board for every split that has models or published figures, by name."""
+def boards(store: Store, *, fit: Callable[[Split], Fits | None] = fit_split) -> tuple[Board, ...]:
+    """Work out one board for every split that has models or published figures, by name.
+
+    Args:
+        fit: Fits all models of a split; where it gives None, the board shows `betabin` and overlapping intervals.
+    """
     stored = [s.submission for s in store.submissions() if s.submission.kind == "model"]
     published = store.published()
     benchmark = {s.split: s.benchmark for s in stored} | {p.split: p.benchmark for p in published}
-    return tuple(_board(store, split, benchmark[split], stored, published) for split in sorted(benchmark))
+    return tuple(_board(store, split, benchmark[split], stored, published, fit=fit) for split in sorted(benchmark))
 
 
 def _board(
-    store: Store, split: str, benchmark: str, stored: Sequence[Submission], published: Sequence[Published]
+    store: Store,
+    split: str,
+    benchmark: str,
+    stored: Sequence[Submission],
+    published: Sequence[Published],
+    *,
+    fit: Callable[[Split], Fits | None],
 ) -> Board:
     mine = [s for s in stored if s.split == split]
+    fits = {key: fit(rows(store, split, *key)) for key in sorted({(s.version, s.jury) for s in mine})}
     keys = sorted({(s.version, s.jury, s.condition) for s in mine}, key=lambda key: key[1:])
     # Newest version first, so that the figures that count stand at the top.
     keys.sort(key=lambda key: tuple(int(part) for part in key[0].split(".")), reverse=True)
     title, about = ABOUT.get(split, (split, ""))
-    sections = (_section(store, split, key, mine) for key in keys)
+    sections = (_section(store, split, key, mine, fits[key[:2]]) for key in keys)
     return Board(
         split,
         benchmark,
@@ -111,11 +155,15 @@ def _board(
     )
 
 
-def _section(store: Store, split: str, key: tuple[str, str, str], submissions: Sequence[Submission]) -> Section:
+def _section(
+    store: Store, split: str, key: tuple[str, str, str], submissions: Sequence[Submission], fits: Fits | None
+) -> Section:
     version, jury, condition = key
-    estimates = estimate_split(store, split, version, jury, condition)
+    estimates = estimate_split(store, split, version, jury, condition, fits=fits)
+    if fits:
+        estimates = _with_rank_sets(estimates, fits)
     by_id = {s.submission_id: s for s in submissions}
-    board = [e for e in estimates if e.method == "betabin"]
+    board = headline(estimates)
     scale = axis([100 * x for e in board for x in (e.low, e.high)])
     these = {e.submission_id: e for e in board if e.estimand == THESE}
     lines = [_line(e, these[e.submission_id], scale, by_id[e.submission_id]) for e in board if e.estimand == LIKE]
@@ -130,7 +178,26 @@ def _section(store: Store, split: str, key: tuple[str, str, str], submissions: S
         tuple(line for line in lines if line.like.tier not in RANKED),
         tuple(sorted(layton, key=lambda line: (-line.estimate.value, line.estimate.model))),
         _who_labelled(lines),
+        board[0].method if board else "",
         estimates,
+    )
+
+
+def _with_rank_sets(estimates: Sequence[Estimate], fits: Fits) -> tuple[Estimate, ...]:
+    """Put the ranks of paired draws in place of those of overlapping intervals: they hold for a whole board at once."""
+    ranked = [e for e in estimates if (e.method, e.estimand) == ("lsre", LIKE) and e.tier in RANKED]
+    if not ranked:
+        return tuple(estimates)
+    rng = np.random.default_rng(len(ranked))  # the same store gives the same pages
+    column = [fits.ranked.names.index(e.submission_id) for e in ranked]
+    draws = paired_draws(fits.ranked.fit, fits.ranked.rows, rng=rng)
+    sets = rank_sets(draws.like[:, column], items=draws.items, rng=rng)
+    places = dict(zip((e.submission_id for e in ranked), sets, strict=True))
+    return tuple(
+        e.model_copy(update=dict(zip(("best_rank", "worst_rank"), places[e.submission_id], strict=True)))
+        if e in ranked
+        else e
+        for e in estimates
     )
 
 
@@ -156,6 +223,21 @@ def _line(like: Estimate, these: Estimate, scale: Axis, submission: Submission) 
 def _layton_line(estimate: Estimate) -> LaytonLine:
     spread = (estimate.best_rank, estimate.worst_rank) if estimate.best_rank and estimate.worst_rank else None
     return LaytonLine(estimate, spread, _point(estimate.value), f"{half_width(estimate):.1f}")
+
+
+def describe(condition: str) -> str:
+    """Say a condition in words: `hints=0;first=6` is "no hints, first 6 items"."""
+    words = []
+    for part in condition.split(";"):
+        name, _, value = part.partition("=")
+        match name:
+            case "hints":
+                words.append({"0": "no hints", "1": "1 hint"}.get(value, f"{value} hints"))
+            case "first":
+                words.append(f"first {value} items")
+            case _:
+                words.append(part)
+    return ", ".join(words)
 
 
 def _who_labelled(lines: Sequence[Line]) -> str:

@@ -10,12 +10,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from evaluators.estimate import Split
+    from evaluators.fit import Fits
     from evaluators.store import Store
     from leaderboard.boards import Board
 
@@ -55,8 +57,13 @@ def main(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def build_site(store: "Store", out: Path = OUT) -> Path:
+def build_site(store: "Store", out: Path = OUT, *, fit: "Callable[[Split], Fits | None] | None" = None) -> Path:
     """Write the pages and data files of everything in the store and build the site from them.
+
+    Args:
+        store: What to show.
+        out: Folder to write, replaced whole.
+        fit: As for `boards`; None: its own default.
 
     Returns:
         The front page.
@@ -72,7 +79,7 @@ def build_site(store: "Store", out: Path = OUT) -> Path:
 
     if out.exists() and any(out.iterdir()) and not (out / MARK).exists():
         raise SiteError(f"{out} holds something that this command did not make; give another folder with --out")
-    found = boards(store)
+    found = boards(store, fit=fit) if fit else boards(store)
     newest = max((s.submission.date for s in store.submissions()), default="2026-01-01")
     with replace_folder(out) as new:
         shutil.copytree(SITE, new, dirs_exist_ok=True, ignore=shutil.ignore_patterns("_build"))
@@ -89,8 +96,10 @@ def _name_pages(config: Path, found: "Sequence[Board]") -> None:
     import yaml
 
     listed = [{board.title: f"{board.split}.md"} for board in found]
+    reanalysis = [{"Re-analysis": "reanalysis.md"}] if any(board.reread for board in found) else []
+    coverage = [{"Coverage": "coverage.md"}] if (config.parent / "docs" / "coverage.md").exists() else []
     pages = [{"Overview": "index.md"}, *([{"Boards": listed}] if listed else [])]
-    nav = {"nav": [*pages, {"Method": "method.md"}, {"Data": "data.md"}]}
+    nav = {"nav": [*pages, {"Method": "method.md"}, *coverage, *reanalysis, {"Data": "data.md"}]}
     with config.open("a", encoding="utf-8") as file:
         file.write("\n" + yaml.safe_dump(nav, sort_keys=False, allow_unicode=True))
 

@@ -106,16 +106,17 @@ def _show() -> None:
     """Print what the site's boards show."""
     from evaluators.store import open_store, store_path
     from leaderboard.boards import boards
+    from leaderboard.diagnose import print_table
 
     with open_store(store_path(), read_only=True) as store:
         found = boards(store)
     print()
     for board in found:
         if board.sections:
-            _print(f"{board.title}: computed here", COMPUTED, _computed(board))
+            print_table(f"{board.title}: computed here", COMPUTED, list(_computed(board)))
         if board.published:
             citation = f"{board.published[0].table}, {board.published[0].citation}"
-            _print(f"{board.title}: published ({citation})", PUBLISHED, _published(board))
+            print_table(f"{board.title}: published ({citation})", PUBLISHED, list(_published(board)))
 
 
 COMPUTED = ("rank", "model", "score", "95 %", "n", "human labels", "calibrated by")
@@ -135,19 +136,6 @@ def _published(board: "Board") -> Iterator[tuple[str, ...]]:
     for row in board.published:
         spread = f"{row.best_rank}-{row.worst_rank}"
         yield str(row.rank), row.model, f"{row.score:.1f}", f"+-{row.half_width:.1f}", spread
-
-
-def _print(title: str, header: Sequence[str], rows: Iterator[tuple[str, ...]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=Text(title), title_justify="left")
-    for name in header:
-        table.add_column(name, overflow="fold", no_wrap=name == "95 %")
-    for row in rows:
-        table.add_row(*map(Text, row))  # as text: a name in brackets is no markup
-    Console().print(table)
 
 
 if __name__ == "__main__":

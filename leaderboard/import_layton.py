@@ -1,6 +1,6 @@
 """Puts layton-eval's released verdicts and labels into the store and prints the table that they make.
 
-python -m leaderboard import-layton PPI.jsonl [--split layton-llm] [--json]
+python -m leaderboard import-layton PPI.jsonl [--split layton-llm] [--bundles DIR] [--json]
 """
 
 import argparse
@@ -60,6 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the options of `import-layton`."""
     parser.add_argument("file", type=Path, metavar="PPI.jsonl", help="PPI rows of the release, JSON Lines")
     parser.add_argument("--split", choices=sorted(SIZES), help="needed where the number of riddles does not tell")
+    parser.add_argument(
+        "--bundles", type=Path, metavar="DIR", help="also write a bundle a model there, to build the store from again"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object a line instead of a table")
 
 
@@ -76,6 +79,8 @@ def main(arguments: argparse.Namespace) -> int:
     rows = read_release(arguments.file)
     split = arguments.split or _guess(rows, arguments.file)
     evidence = to_evidence(rows, split)
+    if arguments.bundles:
+        _write_bundles(arguments.bundles, evidence)
     with open_store(store_path()) as store:
         _write(store, evidence)
         stored = len([s for s in store.submissions(split, VERSION) if s.submission.jury == JURY])
@@ -116,6 +121,16 @@ def _guess(rows: Sequence[Row], path: Path) -> str:
             return split
     sizes = ", ".join(f"{split} has {size}" for split, size in SIZES.items())
     raise ReleaseError(f"{path}: {riddles} riddles, and {sizes}: say which with --split")
+
+
+def _write_bundles(folder: Path, evidence: Sequence[Evidence]) -> None:
+    from evaluators.bundle import write_bundle
+    from leaderboard.ingest import TIER_FILE
+
+    for submission, transcripts, verdicts in evidence:
+        place = folder / submission.submission_id
+        write_bundle(place, submission, transcripts, verdicts)
+        (place / TIER_FILE).write_text("released\n", encoding="utf-8")
 
 
 def _write(store: "Store", evidence: Sequence[Evidence]) -> None:

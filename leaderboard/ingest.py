@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from evaluators.values import Submission, Tier
+from evaluators.values import Submission, Tier, own_tier
 
 if TYPE_CHECKING:
     from evaluators.store import Store
 
 TIER_FILE = "tier"
 # What a maintainer's file may raise a sent bundle to.
-RAISED: frozenset[str] = frozenset({"rejudged", "scored-here"})
+RAISED: frozenset[str] = frozenset({"rejudged", "released", "scored-here"})
 
 
 class IngestError(ValueError):
@@ -33,13 +33,14 @@ def ingest(store: "Store", submissions: Path, runs: Sequence[Path], splits: Path
     from evaluators.bundle import read_bundle
     from leaderboard.published import read_published
 
-    found = [(folder, _tier(folder)) for folder in _bundles(submissions)]
-    found += [(folder, "scored-here") for run in runs for folder in _bundles(run)]
+    found: list[tuple[Path, Tier | None]] = [(folder, _tier(folder)) for folder in _bundles(submissions)]
+    found += [(folder, None) for run in runs for folder in _bundles(run)]
     held = {s.submission.submission_id: s for s in store.submissions()}
     seen: dict[str, Path] = {}
     with store.together():
-        for folder, tier in found:
+        for folder, given in found:
             bundle = read_bundle(folder)
+            tier = given or own_tier(bundle.submission)
             name = bundle.submission.submission_id
             if name in seen:
                 raise IngestError(f"{folder} and {seen[name]} are both named {name!r}; rename one or take it out")

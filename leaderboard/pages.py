@@ -1,12 +1,17 @@
 """Boards as Markdown pages that hold their tables as HTML, so that no name is ever read as markup."""
 
+import json
 import unicodedata
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from leaderboard.boards import TIERS, Board
+from leaderboard.coverage import table
 
+# Result of `python -m leaderboard coverage --out`, kept with its seed and commit.
+STUDY = Path(__file__).with_name("coverage.json")
 TEMPLATES = Path(__file__).with_name("templates")
 # Characters that turn the text around them, or that nobody sees, are spelled out. Joiners shape words of some scripts.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
@@ -14,16 +19,20 @@ _JOINERS = frozenset("\u200c\u200d\n")
 
 
 def write_pages(boards: tuple[Board, ...], folder: Path) -> None:
-    """Write the front page, one page a board and the page of downloads.
+    """Write the front page, one page a board, the page of downloads and, where there is one, the re-analysis.
 
     Raises:
         OSError: If a page cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     templates = _environment()
-    for name in ("index", "data"):
+    for name in ("index", "data", *(["reanalysis"] if any(b.reread for b in boards) else [])):
         text = templates.get_template(f"{name}.md.jinja").render(boards=boards, tiers=TIERS)
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    if STUDY.exists():
+        result = json.loads(STUDY.read_text(encoding="utf-8"))
+        text = templates.get_template("coverage.md.jinja").render(result=result, table=Markup(table(result)))  # noqa: S704
+        (folder / "coverage.md").write_text(text, encoding="utf-8")
     for board in boards:
         (folder / f"{board.split}.md").write_text(render_board(board, templates), encoding="utf-8")
 

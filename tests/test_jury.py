@@ -8,7 +8,7 @@ import pytest
 from evaluators.jury import JuryError, deliberate, known_panels, load_panel, panel_of, seats_for, split_provider
 from evaluators.prompts import Prompt
 from evaluators.runner import Runner
-from evaluators.values import RiddleAnswer, Transcript
+from evaluators.values import Model, RiddleAnswer, Transcript
 from tests.made import riddle
 from tests.servers.model_server import Answer, ModelServer
 
@@ -20,11 +20,13 @@ from tests.servers.model_server import Answer, ModelServer
         ("gemini", {"gpt-5.1-2025-11-13", "claude-opus-4-5-20251101", "mistral-large-2512"}),
         ("anthropic", {"gpt-5.1-2025-11-13", "gemini-3-pro-preview", "mistral-large-2512"}),
         ("mistral", {"gpt-5.1-2025-11-13", "gemini-3-pro-preview", "claude-opus-4-5-20251101"}),
+        ("google", {"gpt-5.1-2025-11-13", "claude-opus-4-5-20251101", "mistral-large-2512"}),
         ("together", {"gpt-5.1-2025-11-13", "gemini-3-pro-preview", "claude-opus-4-5-20251101"}),
     ],
 )
 def test_the_evaluated_provider_gives_up_its_seat_to_the_reserve(provider: str, seated: set[str]) -> None:
-    seats = seats_for(load_panel("layton"), provider)
+    model = Model(name="openai/any", provider=provider)
+    seats = seats_for(load_panel("layton"), model.provider)
     assert {seat.judge for seat in seats} == seated
 
 

@@ -18,7 +18,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     with open_store(folder / "s.duckdb") as store:
         fill(store)
-        return build_site(store, folder / "out").parent
+        return build_site(store, folder / "out", fit=lambda _: None).parent
 
 
 @pytest.fixture(scope="module")

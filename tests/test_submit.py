@@ -171,22 +171,35 @@ def test_repeats_are_calls_of_their_own_and_a_limit_is_a_condition(tmp_path: Pat
         assert len(server.requests) == 6 * 2 * 4, "what was paid for with --limit is not paid for again"
 
 
-def test_brought_answers_and_verdicts_need_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("judges", "jury"),
+    [
+        (("gpt-5.1-2025-11-13", "gemini-3-pro-preview", "claude-opus-4-5-20251101"), "layton"),
+        (("gpt-5.1-2025-11-13", "gemini-3-pro-preview", "my-own-judge"), "custom-"),
+    ],
+)
+def test_brought_answers_and_verdicts_need_no_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], judges: tuple[str, ...], jury: str
+) -> None:
     write_made_split(tmp_path / "splits", 3)
     ids = [f"r-{n:03}" for n in range(3)]
     mine = tmp_path / "p.jsonl"
     mine.write_text("".join(json.dumps({"item_id": i, "answer": "x", "justification": "y"}) + "\n" for i in ids))
     reply = json.dumps({"is_answer_correct": True, "is_justification_correct": True})
     files = []
-    for judge in ("gpt-5.1-2025-11-13", "gemini-3-pro-preview", "claude-opus-4-5-20251101"):
+    for judge in judges:
         files.append(tmp_path / f"{judge}.jsonl")
         files[-1].write_text("".join(json.dumps({"custom_id": i, "answer": reply, "model": judge}) + "\n" for i in ids))
     where = ["--splits", str(tmp_path / "splits"), "--out", str(tmp_path / "out")]
     brought = ["--predictions", str(mine), "--judge-files", *map(str, files)]
     assert submit(["--model", "my-model", "--provider", "me", "--split", "sample-llm", *where, *brought]) == 0
     bundle = read_bundle(tmp_path / "out/bundle")
-    assert (bundle.submission.jury, bundle.submission.counts.scored) == ("layton", 3)
+    assert bundle.submission.counts.scored == 3
+    assert bundle.submission.jury.startswith(jury), "verdicts of other judges are another jury"
     assert "3 judged" in capsys.readouterr().out
+    with open_store(store_path()) as store:
+        (stored,) = store.submissions("sample-llm", "1.0.0")
+    assert stored.tier == "self-reported"
 
 
 def test_brought_answers_can_be_judged_here(tmp_path: Path) -> None:
@@ -199,6 +212,8 @@ def test_brought_answers_can_be_judged_here(tmp_path: Path) -> None:
         assert submit(options(tmp_path, server, "--predictions", str(mine), "--allow-missing")) == 0
         assert len(server.requests) == 3
     assert read_bundle(tmp_path / "out/bundle").submission.counts.missing == 1
+    with open_store(store_path()) as store:
+        assert [s.tier for s in store.submissions("sample-llm", "1.0.0")] == ["rejudged"]
 
 
 def test_a_dry_run_tells_calls_tokens_and_price_and_sends_nothing(
@@ -277,3 +292,44 @@ def test_a_wrong_key_is_said_once_and_what_was_paid_for_is_kept(
     assert "goes on from there" in err
     assert (tmp_path / "out/journal.jsonl").read_text().count("\n") >= 1
     assert not (tmp_path / "out/bundle").exists()
+
+
+def test_a_store_of_a_newer_schema_is_refused_before_a_call_is_paid_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import duckdb
+
+    write_made_split(tmp_path / "splits")
+    with open_store(store_path()):
+        pass
+    with duckdb.connect(str(store_path())) as connection:
+        connection.execute("UPDATE meta SET schema_version = 99")
+    with ModelServer() as server:
+        assert submit(options(tmp_path, server)) == 1
+        assert server.requests == []
+    assert "99" in capsys.readouterr().err
+
+
+def test_a_visual_split_shows_its_pictures_to_model_and_judges_and_keeps_only_their_digests(tmp_path: Path) -> None:
+    from builders.__main__ import main as builders
+
+    assert builders(["build", "sample-vlm", "--out", str(tmp_path / "splits")]) == 0
+    with ModelServer(answers) as server:
+        assert submit([*options(tmp_path, server), "--split", "sample-vlm", "--limit", "2"]) == 0
+        shown = [[p["type"] for p in body["messages"][1]["content"]] for body in server.requests]
+    assert shown == [["text", "image_url"]] * 8
+    transcripts = read_bundle(tmp_path / "out/bundle").transcripts
+    assert all(m.images[0].data is None for t in transcripts for m in t.messages if m.role == "user")
+    assert (tmp_path / "out/journal.jsonl").stat().st_size < 20_000
+
+
+@pytest.mark.parametrize("provider", ["google", "gemini"])
+def test_a_maker_by_any_of_its_names_is_not_its_own_judge(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], provider: str
+) -> None:
+    write_made_split(tmp_path / "splits", 2)
+    given = ["--model", "openrouter/google/any", "--provider", provider, "--split", "sample-llm", "--dry-run"]
+    assert submit([*given, "--splits", str(tmp_path / "splits")]) == 0
+    judges = [line for line in capsys.readouterr().out.splitlines() if line.startswith("judge")]
+    assert len(judges) == 3
+    assert not any("gemini" in line for line in judges)
