@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from builders import hub as door
-from evaluators.store import open_store, store_path
+from evaluators.store import open_store
 from leaderboard.__main__ import main
-from leaderboard.boards import boards
+from leaderboard.boards import Board, boards
 from leaderboard.export import FORMATS, documents
 from leaderboard.export_formats import Place, Result, notes, plain, results
 from tests.made_board import HOSTILE, fill
@@ -20,11 +20,21 @@ from tests.servers.hub import Hub, Repo, serve
 PLACE = Place("deer/layton", "c" * 40)
 
 
-@pytest.fixture
-def found() -> tuple[Result, ...]:
-    with open_store(store_path()) as store:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[Board, ...]]:
+    """A store with every kind of row, and its boards: working them out takes seconds, so it is done once."""
+    path = tmp_path_factory.mktemp("store") / "results.duckdb"
+    with open_store(path) as store:
         fill(store)
-        return results(boards(store))
+        return path, boards(store)
+
+
+@pytest.fixture
+def found(filled: tuple[Path, tuple[Board, ...]], monkeypatch: pytest.MonkeyPatch) -> tuple[Result, ...]:
+    path, worked_out = filled
+    monkeypatch.setenv("DEERSTALKER_STORE", str(path))
+    monkeypatch.setattr("leaderboard.boards.boards", lambda _: worked_out)
+    return results(worked_out)
 
 
 def export(tmp_path: Path, *arguments: str) -> int:
