@@ -52,16 +52,7 @@ def parser() -> argparse.ArgumentParser:
         "--prompts", type=Path, metavar="DIR", help="prompt texts of your own, in the layout of evaluators/prompts"
     )
     _soup_options(p.add_argument_group("situation puzzles"))
-    jury = p.add_argument_group("jury")
-    jury.add_argument(
-        "--jury", default="layton", help="name of a panel, or a YAML file of the form of evaluators/juries/layton.yaml"
-    )
-    jury.add_argument(
-        "--judges",
-        metavar="A,B,C",
-        help="a panel of your own: [PROVIDER:]MODEL,... ; a fourth and further are reserves",
-    )
-    jury.add_argument("--judge-api-base", metavar="URL", help="endpoint of all judges")
+    _jury_options(p.add_argument_group("jury"))
     decoding = p.add_argument_group("decoding (what is left out is not sent)")
     decoding.add_argument("--temperature", type=float)
     decoding.add_argument("--top-p", type=float)
@@ -81,6 +72,18 @@ def parser() -> argparse.ArgumentParser:
     said.add_argument("--contact")
     said.add_argument("--note")
     return p
+
+
+def _jury_options(group: Any) -> None:
+    group.add_argument(
+        "--jury", default="layton", help="name of a panel, or a YAML file of the form of evaluators/juries/layton.yaml"
+    )
+    group.add_argument(
+        "--judges",
+        metavar="A,B,C",
+        help="a panel of your own: [PROVIDER:]MODEL,... ; a fourth and further are reserves",
+    )
+    group.add_argument("--judge-api-base", metavar="URL", help="endpoint of all judges")
 
 
 def _soup_options(group: Any) -> None:
