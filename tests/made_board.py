@@ -9,7 +9,7 @@ IMAGE = "<img src=x onerror=alert(1)>"
 LINK = "**bold** [click](javascript:alert(1)) `c` | # h"
 LONG = "w" * 200
 ARABIC = "عربي/نموذج \u061cdcba"
-TEMPLATE = "{{ 7*7 }}{% raw %}</div></section><script>alert(1)</script>"
+TEMPLATE = "{{ 9*1234567 }}{% raw %}</div></section><script>alert(1)</script>"
 FORMULA = '=HYPERLINK("http://evil.example","x")'
 HOSTILE = (IMAGE, LINK, LONG, ARABIC, TEMPLATE, FORMULA)
 

@@ -22,11 +22,11 @@ PLACE = Place("deer/layton", "c" * 40)
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[Board, ...]]:
-    """A store with every kind of row, and its boards: working them out takes seconds, so it is done once."""
+    """A store with every kind of row, and its boards, worked out once."""
     path = tmp_path_factory.mktemp("store") / "results.duckdb"
     with open_store(path) as store:
         fill(store)
-        return path, boards(store)
+        return path, boards(store, fit=lambda _: None)
 
 
 @pytest.fixture
