@@ -11,6 +11,7 @@ from evaluators.estimate import RANKED, Rows, Split
 from evaluators.lsre import Fit, estimands, lsre
 from evaluators.ppi import Estimands
 from evaluators.rows import Rows as Columns
+from evaluators.store import Store
 
 
 class Board(NamedTuple):
@@ -27,6 +28,29 @@ class Fits(NamedTuple):
     ranked: Board
     intervals: Mapping[str, Estimands]  # by submission_id
     rhat: float  # largest of all fits; below 1.01 the chains agree
+
+
+class ChoiceError(ValueError):
+    """What is asked for is not in the store; the message says what is."""
+
+
+def choose_jury(store: Store, split: str, jury: str | None) -> tuple[str, str]:
+    """Find the version and jury of a split's rows, the newest version first.
+
+    Raises:
+        ChoiceError: If there are none, or several juries and none of them is named.
+    """
+    found = {(s.submission.version, s.submission.jury) for s in store.submissions(split)}
+    if not found:
+        known = sorted({s.submission.split for s in store.submissions()})
+        raise ChoiceError(f"the store has no rows of split {split!r}; it has {', '.join(known) or 'none at all'}")
+    newest = max((v for v, _ in found), key=lambda v: tuple(int(part) for part in v.split(".")))
+    juries = sorted(j for v, j in found if v == newest)
+    if jury is None and len(juries) > 1:
+        raise ChoiceError(f"several juries judged {split}@{newest}: name one with --jury {' | '.join(juries)}")
+    if jury is not None and jury not in juries:
+        raise ChoiceError(f"jury {jury!r} judged nothing of {split}@{newest}; {', '.join(juries)} did")
+    return newest, jury or juries[0]
 
 
 def fit_split(data: Split, *, draws: int = 2000, max_sweeps: int = 12000) -> Fits | None:
@@ -56,13 +80,13 @@ def fit_split(data: Split, *, draws: int = 2000, max_sweeps: int = 12000) -> Fit
 
 
 def _fit(rows: Sequence[Rows], clusters: Mapping[str, str], draws: int, max_sweeps: int) -> Board:
-    columns = _columns(rows, clusters)
+    columns = columns_of(rows, clusters)
     names = tuple(r.submission.submission_id for r in rows)
     seed = int.from_bytes(sha256("\n".join(names).encode()).digest()[:8], "big")
     return Board(names, columns, lsre(columns, rng=np.random.default_rng(seed), draws=draws, max_sweeps=max_sweeps))
 
 
-def _columns(rows: Sequence[Rows], clusters: Mapping[str, str]) -> Columns:
+def columns_of(rows: Sequence[Rows], clusters: Mapping[str, str]) -> Columns:
     """Line up the attempts of all submissions."""
     ids = sorted({str(i) for r in rows for i in r.item if i} | set(clusters))
     item = np.concatenate([_items(r, {name: n for n, name in enumerate(ids)}) for r in rows])

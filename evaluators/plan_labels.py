@@ -1,7 +1,8 @@
-"""Which answers a person should label next: python -m evaluators.plan_labels --rows ROWS.jsonl --budget N.
+"""Which answers a person should label next: python -m evaluators.plan_labels --split layton-llm --budget N.
 
-A row of the file is one attempt: {"item_id", "model", "provider", "jury", "human"}, the last two null where there is
-none. The plan is written as JSON lines in an order that tells the annotator nothing; show neither model nor jury.
+The attempts come from the store, or with --rows from a file: one attempt a line, {"item_id", "model", "provider",
+"jury", "human"}, the last two null where there is none. The plan is written as JSON lines in an order that tells the
+annotator nothing; show neither model nor jury.
 """
 
 import argparse
@@ -151,15 +152,44 @@ def read_rows(path: Path) -> tuple[Rows, list[dict[str, Any]], list[str]]:
     return Rows(model, item, jury, human), records, models
 
 
+def stored_rows(split: str, jury: str | None) -> tuple[Rows, list[dict[str, Any]], list[str]]:
+    """Read the ranked attempts at a split from the store, as `read_rows` does from a file.
+
+    Labels by the items' authors are no human labels and count as none.
+
+    Raises:
+        ValueError: If the store has no such rows, or several juries judged the split and none is named.
+        OSError: If the store cannot be read.
+    """
+    from evaluators.estimate import RANKED, rows
+    from evaluators.fit import choose_jury, columns_of
+    from evaluators.store import open_store, store_path
+
+    with open_store(store_path(), read_only=True) as store:
+        version, jury = choose_jury(store, split, jury)
+        data = rows(store, split, version, jury)
+    ranked = [r for r in data.rows if r.tier in RANKED and r.submission.kind == "model"]
+    if not ranked:
+        raise ValueError(f"no ranked model of {split}@{version} under jury {jury!r}: run or import one first")
+    if data.labels != "human":
+        ranked = [r._replace(label=np.full_like(r.label, np.nan)) for r in ranked]
+    models = [r.submission.submission_id for r in ranked]
+    records = [{"item_id": str(item), "model": name} for r, name in zip(ranked, models, strict=True) for item in r.item]
+    return columns_of(ranked, data.clusters), records, models
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Print a plan as JSON lines and, on stderr, what it would buy; returns the exit code."""
     p = argparse.ArgumentParser(prog="python -m evaluators.plan_labels", description=(__doc__ or "").splitlines()[0])
-    p.add_argument("--rows", type=Path, required=True, metavar="FILE", help="attempts, one JSON object a line")
+    source = p.add_mutually_exclusive_group(required=True)
+    source.add_argument("--split", help="attempts from the store, for example layton-llm")
+    source.add_argument("--rows", type=Path, metavar="FILE", help="attempts from a file, one JSON object a line")
+    p.add_argument("--jury", help="with --split, needed where several juries judged it")
     p.add_argument("--budget", type=int, required=True, metavar="N", help="labels to buy")
     p.add_argument("--seed", type=int, default=0, help="the same seed makes the same plan")
     args = p.parse_args(argv)
     try:
-        rows, records, models = read_rows(args.rows)
+        rows, records, models = read_rows(args.rows) if args.rows else stored_rows(args.split, args.jury)
         picks = plan(rows, args.budget, rng=np.random.default_rng(args.seed))
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -13,16 +13,12 @@ import numpy as np
 from evaluators.agreement import Agreement, by_group, effective_labels, leave_one_provider_out
 from evaluators.estimate import RANKED, Rows, Split, pool_for, rows
 from evaluators.exchange import exchangeability
-from evaluators.fit import Board, Fits, fit_split
+from evaluators.fit import Board, ChoiceError, Fits, choose_jury, fit_split
 from evaluators.plan_labels import plan, widths
 from evaluators.store import Store, Votes
 
 MORE_LABELS = 30  # a model, for the question what more would buy
 Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
-
-
-class DiagnoseError(ValueError):
-    """There is nothing to diagnose; the message says what there is."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +31,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Print the diagnostics of one split.
 
     Raises:
-        DiagnoseError: If the split has no rows, no labels, or several juries and none is named.
+        ChoiceError: If the split has no rows, no labels, or several juries and none is named.
     """
     from evaluators.store import open_store, store_path
 
@@ -47,37 +43,18 @@ def main(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def choose_jury(store: Store, split: str, jury: str | None) -> tuple[str, str]:
-    """Find the version and jury of a split's rows, the newest version first.
-
-    Raises:
-        DiagnoseError: If there are none, or several juries and none of them is named.
-    """
-    found = {(s.submission.version, s.submission.jury) for s in store.submissions(split)}
-    if not found:
-        known = sorted({s.submission.split for s in store.submissions()})
-        raise DiagnoseError(f"the store has no rows of split {split!r}; it has {', '.join(known) or 'none at all'}")
-    newest = max((v for v, _ in found), key=lambda v: tuple(int(part) for part in v.split(".")))
-    juries = sorted(j for v, j in found if v == newest)
-    if jury is None and len(juries) > 1:
-        raise DiagnoseError(f"several juries judged {split}@{newest}: name one with --jury {' | '.join(juries)}")
-    if jury is not None and jury not in juries:
-        raise DiagnoseError(f"jury {jury!r} judged nothing of {split}@{newest}; {', '.join(juries)} did")
-    return newest, jury or juries[0]
-
-
 def diagnose(
     store: Store, split: str, version: str, jury: str, *, fit: Callable[[Split], Fits | None] = fit_split
 ) -> list[Table]:
     """Work out the tables of a split under one jury.
 
     Raises:
-        DiagnoseError: If nothing is labelled.
+        ChoiceError: If nothing is labelled.
     """
     data = rows(store, split, version, jury)
     fits = fit(data)
     if fits is None:
-        raise DiagnoseError(f"nothing of {split}@{version} under jury {jury!r} is labelled: label some answers first")
+        raise ChoiceError(f"nothing of {split}@{version} under jury {jury!r} is labelled: label some answers first")
     votes = store.votes(split, version, jury)
     ranked = [r for r in data.rows if r.tier in RANKED]
     return [

@@ -6,10 +6,9 @@ from collections.abc import Callable
 import numpy as np
 
 from evaluators.estimate import RANKED, Split, rows
-from evaluators.fit import Fits, fit_split
+from evaluators.fit import ChoiceError, Fits, choose_jury, fit_split
 from evaluators.store import Store
 from leaderboard.compare import Comparison, Difference, compare
-from leaderboard.diagnose import DiagnoseError, choose_jury
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +24,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Print the comparison.
 
     Raises:
-        DiagnoseError: If a model is unknown, or nothing is labelled.
+        ChoiceError: If a model is unknown, or nothing is labelled.
     """
     from evaluators.store import open_store, store_path
 
@@ -57,7 +56,7 @@ def versus(
         key: Split, version and jury.
 
     Raises:
-        DiagnoseError: If a model is unknown or named twice, or nothing is labelled.
+        ChoiceError: If a model is unknown or named twice, or nothing is labelled.
     """
     data = rows(store, *key)
     known = {
@@ -67,10 +66,10 @@ def versus(
     }
     pair = [_find(name, known) for name in (first, second)]
     if pair[0] == pair[1]:
-        raise DiagnoseError(f"{first!r} and {second!r} are one submission; name two")
+        raise ChoiceError(f"{first!r} and {second!r} are one submission; name two")
     fits = fit(data)
     if fits is None:
-        raise DiagnoseError(f"nothing of {key[0]}@{key[1]} under jury {key[2]!r} is labelled: label some answers first")
+        raise ChoiceError(f"nothing of {key[0]}@{key[1]} under jury {key[2]!r} is labelled: label some answers first")
     board = fits.ranked
     numbers = [board.names.index(name) for name in pair]
     return compare(board.fit, board.rows, *numbers, rng=np.random.default_rng(0))
@@ -81,8 +80,8 @@ def _find(name: str, known: dict[str, str]) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise DiagnoseError(f"{name!r} is the name of {len(found)} submissions; say which: {', '.join(found)}")
-    raise DiagnoseError(f"no ranked model {name!r} under this condition; known: {', '.join(sorted(known.values()))}")
+        raise ChoiceError(f"{name!r} is the name of {len(found)} submissions; say which: {', '.join(found)}")
+    raise ChoiceError(f"no ranked model {name!r} under this condition; known: {', '.join(sorted(known.values()))}")
 
 
 def _said(d: Difference) -> str:

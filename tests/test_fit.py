@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from evaluators.estimate import estimate_split, headline, rows
-from evaluators.fit import _columns, fit_split
+from evaluators.fit import columns_of, fit_split
 from evaluators.store import open_store
 from tests.made_runs import Run, made_run
 
@@ -54,7 +54,7 @@ def test_failed_and_missing_attempts_are_rows_without_a_verdict_and_no_answer_is
         store.write_submission(*GOOD, tier="scored-here")
         store.write_submission(*partial, tier="scored-here")
         data = rows(store, *KEY)
-        columns = _columns(data.rows, data.clusters)
+        columns = columns_of(data.rows, data.clusters)
     mine = columns.model == [r.submission.submission_id for r in data.rows].index("partial")
     assert mine.sum() == 8
     assert len(set(columns.item[mine].tolist())) == 8, "a missing attempt stands at an item that was left out"

@@ -7,6 +7,8 @@ import pytest
 
 from evaluators.plan_labels import main, plan, widths
 from evaluators.rows import Rows
+from evaluators.store import open_store, store_path
+from tests.made_runs import made_run
 
 
 def board(models=3, items=90, labelled=()):
@@ -93,3 +95,18 @@ def test_a_bad_file_is_refused_with_its_line(tmp_path, capsys, text, message):
     path.write_text(text, encoding="utf-8")
     assert main(["--rows", str(path), "--budget", "3"]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_a_plan_comes_from_the_store_and_an_authors_label_is_no_human_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with open_store(store_path()) as store:
+        for name in ("one", "two"):
+            run = made_run(name, ["3+", "2", "1", "0-", "3", "0"], provider=name, labels="author")
+            store.write_submission(*run, tier="scored-here")
+    assert main(["--split", "layton-llm", "--budget", "6"]) == 0
+    said = capsys.readouterr()
+    picks = [json.loads(line) for line in said.out.splitlines()]
+    assert len({(p["item_id"], p["model"]) for p in picks}) == 6
+    assert {p["model"] for p in picks} == {"one", "two"}
+    assert said.err.count(": 0 labels, 3 planned") == 2
+    assert main(["--split", "no-such", "--budget", "6"]) == 1
+    assert "it has layton-llm" in capsys.readouterr().err
