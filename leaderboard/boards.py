@@ -10,8 +10,9 @@ from evaluators.fit import Fits, fit_split
 from evaluators.store import Store
 from evaluators.values import Estimate, Published, Submission
 from leaderboard.charts import Axis, Bar, axis, bar, place
+from leaderboard.compare import tie_groups
 from leaderboard.paired import paired_draws
-from leaderboard.ranks import rank_sets
+from leaderboard.ranks import claims, rank_sets
 from leaderboard.records import NO_HISTORY, History, Record
 
 SAMPLES = "samples"
@@ -43,6 +44,7 @@ class Line(NamedTuple):
     point: str
     spoken: str
     submission: Submission
+    group: int | None = None  # models of one number cannot be told from the first of them
 
 
 class LaytonLine(NamedTuple):
@@ -177,8 +179,9 @@ def _section(
 ) -> Section:
     version, jury, condition = key
     estimates = estimate_split(store, split, version, jury, condition, fits=fits)
+    groups: dict[str, int] = {}
     if fits:
-        estimates = _with_rank_sets(estimates, fits)
+        estimates, groups = _with_rank_sets(estimates, fits)
     by_id = {s.submission_id: s for s in submissions}
     board = headline(estimates)
     scale = axis([100 * x for e in board for x in (e.low, e.high)])
@@ -191,7 +194,7 @@ def _section(
         condition,
         scale,
         tuple((tick, place(scale, tick)) for tick in scale.ticks),
-        tuple(line for line in lines if line.like.tier in RANKED),
+        tuple(line._replace(group=groups.get(line.like.submission_id)) for line in lines if line.like.tier in RANKED),
         tuple(line for line in lines if line.like.tier not in RANKED),
         tuple(sorted(layton, key=lambda line: (-line.estimate.value, line.estimate.model))),
         _who_labelled(lines),
@@ -200,22 +203,29 @@ def _section(
     )
 
 
-def _with_rank_sets(estimates: Sequence[Estimate], fits: Fits) -> tuple[Estimate, ...]:
-    """Put the ranks of paired draws in place of those of overlapping intervals: they hold for a whole board at once."""
+def _with_rank_sets(estimates: Sequence[Estimate], fits: Fits) -> tuple[tuple[Estimate, ...], dict[str, int]]:
+    """Put the ranks of paired draws in place of those of overlapping intervals: they hold for a whole board at once.
+
+    Returns:
+        The estimates, and the tie group of each ranked submission.
+    """
     ranked = [e for e in estimates if (e.method, e.estimand) == ("lsre", LIKE) and e.tier in RANKED]
     if not ranked:
-        return tuple(estimates)
+        return tuple(estimates), {}
     rng = np.random.default_rng(len(ranked))  # the same store gives the same pages
     column = [fits.ranked.names.index(e.submission_id) for e in ranked]
     draws = paired_draws(fits.ranked.fit, fits.ranked.rows, rng=rng)
     sets = rank_sets(draws.like[:, column], items=draws.items, rng=rng)
     places = dict(zip((e.submission_id for e in ranked), sets, strict=True))
-    return tuple(
+    better = claims(draws.like[:, column], items=draws.items)
+    groups = tie_groups(np.array([e.value for e in ranked]), better)
+    placed = tuple(
         e.model_copy(update=dict(zip(("best_rank", "worst_rank"), places[e.submission_id], strict=True)))
         if e in ranked
         else e
         for e in estimates
     )
+    return placed, dict(zip((e.submission_id for e in ranked), groups, strict=True))
 
 
 def _line(like: Estimate, these: Estimate, scale: Axis, submission: Submission) -> Line:

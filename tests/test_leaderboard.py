@@ -330,6 +330,7 @@ def test_a_fitted_board_shows_lsre_with_ranks_that_hold_together(tmp_path: Path)
         ("strong/strong", (1, 1)),
         ("weak/weak", (2, 2)),
     ]
+    assert [line.group for line in section.ranked] == [1, 2]
     assert all(0 <= line.like.low < line.like.value < line.like.high <= 1 for line in section.ranked)
 
 
