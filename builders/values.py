@@ -115,9 +115,86 @@ class Soup(Value):
     tips: tuple[str, ...] = Field(min_length=1, description="Key clues; a question that touches one is flagged.")
 
 
-Item = Riddle | Soup
-# The kind of item of each protocol that has one.
-ITEMS: Mapping[str, type[Riddle] | type[Soup]] = MappingProxyType({"riddle": Riddle, "soup": Soup})
+class NovelQuestion(Value):
+    """One question about a detective novel; the fields of the DetectiveQA release without any of the novel's text."""
+
+    id: ItemId = Field(description="`<language>/<folder>/<novel>/<place in the file, from 0>`.")
+    cluster: str = Field(description="The novel; its questions in both languages and folders share a cluster.")
+    category: str = Field(description="Who annotated: `human_anno`, `AIsup_anno`, or `authored` for our own.")
+    language: Language
+    novel: str = Field(description="Key of the novel's paragraphs: `<language>/<novel id>`.")
+    title: str = Field(min_length=1)
+    author: str = Field(min_length=1)
+    question: str = Field(min_length=1)
+    options: tuple[str, str, str, str] = Field(description="The texts of A, B, C and D.")
+    answer: Literal["A", "B", "C", "D"]
+    distraction: tuple[str | None, str | None, str | None, str | None] = Field(
+        description="What makes each option tempting; None: the release says nothing."
+    )
+    reasoning: tuple[str, ...] = Field(min_length=1, description="Reference steps from the evidence to the answer.")
+    evidence_position: tuple[int, ...] = Field(
+        description="For each step the label of the paragraph it rests on; -1 marks an inference."
+    )
+    answer_position: int = Field(ge=1, description="Label of the paragraph that gives the answer away.")
+
+
+class GradeExample(Value):
+    """An answer with its grade, to show a grader where the marks lie."""
+
+    grade: Literal[0, 1, 2, 3]
+    answer: str = Field(min_length=1)
+    why: str | None = None
+
+
+class ReasoningRating(Value):
+    """How much a question asks of each kind of reasoning, 0 (very low) to 4 (very high)."""
+
+    induction: int = Field(ge=0, le=4)
+    deduction: int = Field(ge=0, le=4)
+    abduction: int = Field(ge=0, le=4)
+
+
+class CaseLocation(Value):
+    """A place a player can visit, and what there is to read."""
+
+    name: str = Field(min_length=1, max_length=120)
+    text: str = Field(min_length=1)
+
+
+class CaseQuestion(Value):
+    """A question a player answers after the introduction and after each location."""
+
+    question: str = Field(min_length=1)
+    answer: str = Field(min_length=1, description="Model answer.")
+    examples: tuple[GradeExample, ...] = Field((), description="Marking examples; at least one at each grade.")
+    rating: ReasoningRating | None = Field(None, description="IDA rating given the whole case.")
+    intro_rating: ReasoningRating | None = Field(None, description="IDA rating given the introduction alone.")
+
+
+class Case(Value):
+    """One Watson & Holmes case: a mystery told by its locations."""
+
+    id: ItemId
+    cluster: str = Field(description="The case stands alone: its own id.")
+    category: str = Field("case", description="`case`, or `practice` for the one that is never scored.")
+    title: str = Field(min_length=1)
+    introduction: str = Field(min_length=1)
+    locations: tuple[CaseLocation, ...] = Field(min_length=2)
+    questions: tuple[CaseQuestion, ...] = Field(min_length=1)
+    solution: str = Field(min_length=1)
+    special_rules: str | None = None
+
+    @property
+    def practice(self) -> bool:
+        """Whether the case is there to learn the game and is never scored."""
+        return self.category == "practice"
+
+
+Item = Riddle | Soup | NovelQuestion | Case
+# The kind of item of each protocol.
+ITEMS: Mapping[str, type[Riddle] | type[Soup] | type[NovelQuestion] | type[Case]] = MappingProxyType(
+    {"riddle": Riddle, "soup": Soup, "novel": NovelQuestion, "case": Case}
+)
 
 
 class GoldAnswer(Value):

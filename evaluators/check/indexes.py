@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from builders.values import Item, ItemId, Soup, SplitManifest, Value
+from builders.values import Case, Item, ItemId, NovelQuestion, Riddle, Soup, SplitManifest, Value
 
 HOME = Path(__file__).parent.parent / "split_indexes"
 
@@ -67,9 +67,17 @@ def gold_texts(ref: str, splits: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _official(item: Item) -> tuple[str, ...]:
-    if isinstance(item, Soup):
-        return (item.bottom,)
-    return tuple(t for t in (item.justification, item.solution) if t)
+    """The official texts of an item that an honest answer would not repeat word for word."""
+    match item:
+        case Riddle():
+            said: tuple[str | None, ...] = (item.justification, item.solution)
+        case Soup():
+            said = (item.bottom,)
+        case NovelQuestion():
+            said = item.reasoning
+        case Case():
+            said = (item.solution, *(q.answer for q in item.questions))
+    return tuple(t for t in said if t)
 
 
 def write_index(ref: str, splits: Path, home: Path = HOME) -> Path:
