@@ -126,8 +126,8 @@ def open_sealed(folder: Path, name: str, version: str) -> Opened:
         raise SplitError(f"{manifest.ref} was opened, and does not hold rows of protocol {manifest.protocol}") from None
     if _public(manifest, items, gold, head, data) != manifest:
         raise SplitError(
-            f"{manifest.ref} was opened, and its rows do not have the digests of its manifest: somebody else wrote the one "
-            "than the other; do not use it"
+            f"{manifest.ref} was opened, and its rows do not have the digests of its manifest: one of the two is "
+            "somebody else's; do not use it"
         )
     return Opened(Split(manifest, items, gold), head)
 
