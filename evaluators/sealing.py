@@ -81,9 +81,9 @@ def discreet(manifest: SplitManifest) -> Iterator[None]:
     with _silence():
         try:
             yield
-        except (SplitError, ReleaseError, HubError, KeyboardInterrupt, SystemExit):
-            raise  # they name files, versions and options
-        except BaseException as error:  # noqa: BLE001 - whatever it is, its message may quote a text
+        except BaseException as error:
+            if isinstance(error, SplitError | ReleaseError | HubError | KeyboardInterrupt | SystemExit):
+                raise  # these name files, versions and options; the message of any other may quote a text
             ended = _withheld(error, manifest)
     if ended is not None:
         raise ended  # outside of the handler: the error with the words in it is not carried along
