@@ -67,6 +67,18 @@ def open_journal(path: Path, manifest: SplitManifest) -> Journal:
     return SealedJournal(path, manifest.sealed_for)
 
 
+def check_runnable(manifest: SplitManifest) -> None:
+    """Refuse a sealed split of a protocol that would leave something of it in clear.
+
+    Raises:
+        SplitError: If the split is one of situation puzzles, whose reference points lie beside it as text.
+    """
+    if manifest.sealed and manifest.protocol == "soup":
+        raise SplitError(
+            f"{manifest.ref} is sealed: reference points of puzzles lie in clear, so they are not run sealed"
+        )
+
+
 @contextmanager
 def discreet(manifest: SplitManifest) -> Iterator[None]:
     """Do something with a split so that, where it is sealed, nothing of it is logged, warned of or raised.

@@ -103,12 +103,12 @@ def test_any_recipient_opens_a_sealed_split(
     folder: Path, keys: dict[str, tuple[Path, str]], monkeypatch: pytest.MonkeyPatch, holder: str
 ) -> None:
     hold(monkeypatch, keys[holder][0])
-    split = load_split(NAME, root=folder.parent.parent)
+    split = load_split(NAME, root=folder.parent.parent, sealed=True)
     assert split.manifest.sealed
     assert [c.introduction for c in split.items] == [c.introduction for c in cases(2).items]
     monkeypatch.delenv(vault.IDENTITY_FILE)
     monkeypatch.setenv(IDENTITY, keys[holder][0].read_text().splitlines()[1])
-    assert load_split(NAME, root=folder.parent.parent) == split
+    assert load_split(NAME, root=folder.parent.parent, sealed=True) == split
 
 
 @pytest.mark.parametrize("made", [riddles, lambda: cases(2)], ids=["riddles with gold answers", "cases"])
@@ -131,7 +131,7 @@ def test_gold_answers_and_their_items_stay_together_under_the_salted_names(
 ) -> None:
     write(riddles(), tmp_path, keys["first"][1])
     hold(monkeypatch, keys["first"][0])
-    split = load_split("sample-llm", root=tmp_path)
+    split = load_split("sample-llm", root=tmp_path, sealed=True)
     assert {g.item_id for g in split.gold} == {split.items[0].id}
     assert split.items[0].id.startswith("sealed-")
 
@@ -192,10 +192,10 @@ def test_a_wrong_key_and_no_key_are_told_apart(
     folder: Path, keys: dict[str, tuple[Path, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SplitError, match="there is no identity to open it with; set DEERSTALKER_IDENTITY_FILE"):
-        load_split(NAME, root=folder.parent.parent)
+        load_split(NAME, root=folder.parent.parent, sealed=True)
     hold(monkeypatch, keys["stranger"][0])
     with pytest.raises(SplitError, match=r"is not sealed for the identity you gave; ask a holder"):
-        load_split(NAME, root=folder.parent.parent)
+        load_split(NAME, root=folder.parent.parent, sealed=True)
 
 
 def test_a_seal_of_other_rows_under_this_manifest_is_refused(
@@ -234,17 +234,17 @@ def test_a_removed_key_no_longer_opens_the_new_ciphertext_and_an_added_one_does(
 ) -> None:
     root, old = folder.parent.parent, (folder / "items.age").read_bytes()
     hold(monkeypatch, keys["first"][0])
-    before = load_split(NAME, root=root)
+    before = load_split(NAME, root=root, sealed=True)
     argv = ["rotate", NAME, "--remove", keys["second"][1], "--add", keys["stranger"][1], "--out", str(root)]
     assert builders(argv) == 0
     assert "still opens with the removed key: in git's history" in capsys.readouterr().out
     for holder in ("first", "stranger"):
         hold(monkeypatch, keys[holder][0])
-        after = load_split(NAME, root=root)
+        after = load_split(NAME, root=root, sealed=True)
         assert (after.items, after.manifest.sha256) == (before.items, before.manifest.sha256)
     hold(monkeypatch, keys["second"][0])
     with pytest.raises(SplitError, match="not sealed for the identity you gave"):
-        load_split(NAME, root=root)
+        load_split(NAME, root=root, sealed=True)
     assert vault.decrypt(old, what="the old one"), "as is said: what was public stays open to the removed key"
 
 
@@ -314,7 +314,7 @@ def test_cases_are_sealed_straight_from_their_files(
     assert builders(argv) == 0
     assert "3 items sealed for 1" in capsys.readouterr().out
     hold(monkeypatch, keys["first"][0])
-    opened = load_split(NAME, root=tmp_path / "splits")
+    opened = load_split(NAME, root=tmp_path / "splits", sealed=True)
     assert leaks(runs_of(opened.items) - {i.id.encode() for i in opened.items}, tmp_path / "splits") == []
 
 
