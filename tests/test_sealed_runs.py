@@ -102,7 +102,7 @@ def test_evidence_of_a_sealed_run_opens_for_nobody_else(home: Path, monkeypatch:
     hold(monkeypatch, key(home.parent / "keys", "other")[0])
     with pytest.raises(BundleError, match="not sealed for the identity"):
         open_bundle(folder)
-    with pytest.raises(BundleError, match=r"files must be transcripts\.jsonl\.zst"):
+    with pytest.raises(BundleError, match="the evidence is encrypted"):
         read_bundle(folder)
 
 
