@@ -77,7 +77,7 @@ def read_bundle(folder: Path) -> Bundle:
     names = {f.name: f for f in submission.files}
     if any(name.endswith(".age") for name in names):
         raise BundleError(
-            f"{folder}: the evidence is encrypted, it is of a run on a sealed split; copy the folder where it is to stand, "
+            f"{folder}: the evidence is encrypted, the run was on a sealed split; copy the folder to its place, "
             "python -m leaderboard build reads it there"
         )
     if set(names) != {TRANSCRIPTS, VERDICTS}:
