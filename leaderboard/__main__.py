@@ -8,6 +8,7 @@ python -m leaderboard leaks DIR                   look for keys and unpublished 
 python -m leaderboard health                      an issue where a scheduled workflow failed
 python -m leaderboard diagnose SPLIT              what to read before a board is published
 python -m leaderboard compare SPLIT FIRST SECOND  is one model better than another
+python -m leaderboard gap PUBLIC SEALED           do models do better where the items are public
 python -m leaderboard export --format F           results in the formats of others, or proposed on the Hub
 python -m leaderboard demo                        a whole leaderboard from a tiny local model
 python -m leaderboard coverage                    how often the intervals hold, by simulation
@@ -26,6 +27,7 @@ COMMANDS = {
     "export": ("leaderboard.export", "write results for Community Evals, Every Eval Ever, model cards or Inspect"),
     "diagnose": ("leaderboard.diagnose", "what a maintainer reads before a board is published"),
     "compare": ("leaderboard.versus", "is one model better than another, on the items both answered"),
+    "gap": ("leaderboard.gap", "how much better models do on a public split than on a sealed one of the same kind"),
     **{name: ("leaderboard.changes", text) for name, text in CHANGES.items()},
 }
 # Written by modules with options of their own; imported when they are called.
