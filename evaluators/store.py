@@ -3,14 +3,13 @@
 It holds nothing that the bundles do not: delete it, and `python -m leaderboard build` makes it again.
 """
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,35 +79,6 @@ class Played(NamedTuple):
     failure: str | None
     overall: float | None
     game: SoupGame
-
-
-class Said(NamedTuple):
-    """One verdict on an attempt, without its words."""
-
-    judge: str
-    kind: str  # model | human | author | rule
-    score: float | None
-    marks: dict[str, bool]
-
-
-class Answered(NamedTuple):
-    """An attempt with its texts and everything that was said about it."""
-
-    submission_id: str
-    split_version: str
-    tier: str
-    jury: str
-    provider: str
-    model: str
-    condition: str
-    item_id: str
-    epoch: int
-    answer: str | None
-    justification: str | None
-    failure: str | None
-    no_answer: bool
-    votes: dict[str, list[tuple[str, float]]]  # of each metric, (judge, score)
-    verdicts: tuple[Said, ...]
 
 
 class Votes(NamedTuple):
@@ -271,23 +241,6 @@ class Store:
         rows = self._run("SELECT row FROM published_scores ORDER BY split, position").fetchall()
         return tuple(PublishedScore.model_validate_json(r) for (r,) in rows)
 
-    def answered(self, split: str) -> "Iterator[Answered]":
-        """Every attempt at any version of a split with its texts, votes and labels, in a fixed order."""
-        query = """SELECT s.submission_id, s.version, s.tier, s.jury, s.provider, s.model, s.condition, t.item_id,
-                t.epoch, t.answer, t.justification, t.failure, t.no_answer, c.votes, v.said
-            FROM submissions s JOIN transcripts t USING (submission_id)
-            LEFT JOIN (SELECT submission_id, transcript_id,
-                    list(struct_pack(metric := metric, votes := votes) ORDER BY metric) AS votes
-                FROM scores GROUP BY ALL) c USING (submission_id, transcript_id)
-            LEFT JOIN (SELECT submission_id, transcript_id, list(struct_pack(judge := judge, kind := kind,
-                    score := score, marks := marks) ORDER BY position) AS said
-                FROM verdicts WHERE unit = 'item' GROUP BY ALL) v USING (submission_id, transcript_id)
-            WHERE s.split = ? ORDER BY s.submission_id, t.item_id, t.epoch, t.position"""
-        for *fields, votes, said in self._run(query, [split]).fetchall():
-            by_metric = {v["metric"]: [tuple(vote) for vote in json.loads(v["votes"])] for v in votes or ()}
-            heard = tuple(Said(**(v | {"marks": json.loads(v["marks"])})) for v in said or ())
-            yield Answered._make((*fields, by_metric, heard))
-
     def votes(self, split: str, version: str, jury: str) -> Votes:
         """Every judge's vote on an attempt that a human labelled, in a fixed order."""
         query = """SELECT s.provider, v.judge, v.score AS vote, h.value AS human
@@ -316,6 +269,10 @@ class Store:
             for row in self._run(f"SELECT * FROM {table} ORDER BY ALL").fetchall():  # noqa: S608
                 total.update(f"{table}\t{row!r}\n".encode())
         return total.hexdigest()
+
+    def rows(self, query: str, values: Values = ()) -> list[tuple[Any, ...]]:
+        """Rows of a question of one's own, in SQL; columns are those of `schema.sql`."""
+        return self._run(query, values).fetchall()
 
     def _run(self, query: str, values: Values = ()) -> "duckdb.DuckDBPyConnection":
         return self._connection.execute(query, values)

@@ -13,12 +13,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from builders import CANARIES
+from evaluators.answered import Answered, answered
 from evaluators.scores import METRICS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from evaluators.store import Answered, Store
+    from evaluators.store import Store
 
 # Marks of a riddle's answer that the release has columns for; graded protocols have shares instead.
 MARKS: Mapping[str, tuple[str, ...]] = MappingProxyType({"riddle": ("is_answer_correct", "is_justification_correct")})
@@ -49,12 +50,12 @@ def label_rows(store: "Store", split: str, protocol: str) -> LabelRows | None:
         split: Name of the split; every version in the store, named in its row.
         protocol: Protocol of the split, which says what a verdict's parts are.
     """
-    answered = [a for a in store.answered(split) if a.tier in TIERS and a.verdicts]
-    if not answered:
+    judged = [a for a in answered(store, split) if a.tier in TIERS and a.verdicts]
+    if not judged:
         return None
-    judges = sorted({v.judge for a in answered for v in a.verdicts if v.kind == "model"})
+    judges = sorted({v.judge for a in judged for v in a.verdicts if v.kind == "model"})
     kinds = _columns(protocol, judges)
-    rows = [_row(a, protocol, judges) for a in answered]
+    rows = [_row(a, protocol, judges) for a in judged]
     digests = {_name(row): row_sha256(row) for row in rows}
     shown = METRICS[protocol][0]
     return LabelRows(
@@ -96,7 +97,7 @@ def _columns(protocol: str, judges: Sequence[str]) -> dict[str, str]:
     return kinds | {"human_labels": "int64"}
 
 
-def _row(a: "Answered", protocol: str, judges: Sequence[str]) -> dict[str, Any]:
+def _row(a: Answered, protocol: str, judges: Sequence[str]) -> dict[str, Any]:
     row: dict[str, Any] = {
         name: getattr(a, name)
         for name in (
