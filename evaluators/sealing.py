@@ -111,7 +111,7 @@ def _withheld(error: BaseException, manifest: SplitManifest) -> SealedRunError:
     kind = type(error).__name__
     withheld = f"its words are withheld, {manifest.ref} is sealed and they may quote it"
     again = "what was paid for is kept; the same command goes on from there"
-    if isinstance(error, JuryError | ModelError | PromptError):
+    if isinstance(error, JuryError | ModelError | PromptError | vault.VaultError):
         return SealedRunError(str(error), REFUSED)
     if isinstance(error, ServiceRefusedError | ServiceDownError):
         what = "refuses every call" if isinstance(error, ServiceRefusedError) else "failed too often in a row"
