@@ -5,7 +5,9 @@ What it says is withheld where it may quote: messages of services and of librari
 """
 
 import logging
+import os
 import sys
+import tempfile
 import threading
 import traceback
 import warnings
@@ -128,21 +130,23 @@ def _withheld(error: BaseException, manifest: SplitManifest) -> SealedRunError:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Switch off logging, warnings and what prints errors of threads and destructors; then put all of it back."""
+    """Switch off logging, warnings, temporary files and what prints errors of threads; then put all of it back."""
     from evaluators.models import hush
 
-    before = (logging.root.manager.disable, threading.excepthook, sys.unraisablehook)
+    before = (logging.root.manager.disable, threading.excepthook, sys.unraisablehook, tempfile.tempdir)
     hush()
     logging.disable(logging.CRITICAL)
     threading.excepthook = lambda _: None
     sys.unraisablehook = lambda _: None
+    # Nothing can be made below it: a library that spills to a temporary file fails instead of leaving text there.
+    tempfile.tempdir = os.devnull
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
         logging.disable(before[0])
-        threading.excepthook, sys.unraisablehook = before[1:]
+        threading.excepthook, sys.unraisablehook, tempfile.tempdir = before[1:]
 
 
 def aggregates(split: Split, bundle: Bundle) -> tuple[Estimate, ...]:

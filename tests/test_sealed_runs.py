@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from evaluators.bundle import BundleError, read_bundle
 from evaluators.calibrate import main as calibrate
 from evaluators.extract_points import main as extract_points
 from evaluators.sealed_bundle import open_bundle, read_sealed_bundle
+from evaluators.sealing import SealedRunError, discreet
 from evaluators.store import StoreError, open_store, store_path
 from evaluators.submit import main as submit
 from leaderboard.__main__ import main as leaderboard
@@ -178,6 +180,14 @@ def test_the_search_before_publishing_opens_a_sealed_split_and_finds_its_nested_
     (home / "page/leaky.html").write_text(f"<p>{cases().items[0].questions[0].examples[2].why}</p>")
     assert leaderboard(argv) == 1
     assert "leaky.html': 8 words in a row of an unpublished item" in capsys.readouterr().err
+
+
+def test_what_would_spill_to_a_temporary_file_fails_instead(home: Path) -> None:
+    manifest = next(m for m in list_built(home / "splits"))
+    before = tempfile.gettempdir()
+    with pytest.raises(SealedRunError, match="/dev/null"), discreet(manifest), tempfile.TemporaryFile():
+        pass
+    assert tempfile.gettempdir() == before
 
 
 CHILD = """
