@@ -27,6 +27,7 @@ from evaluators.journal import Journal, JournalError
 from evaluators.values import Estimate
 
 REFUSED, OUTSIDE = 1, 3
+ROOT = Path(__file__).parent.parent
 
 
 class SealedRunError(RuntimeError):
@@ -123,7 +124,8 @@ def _withheld(error: BaseException, manifest: SplitManifest) -> SealedRunError:
         return SealedRunError(f"the journal cannot be used (held by a run, damaged, or no room); {withheld}", OUTSIDE)
     if isinstance(error, OSError):
         return SealedRunError(f"{error.filename or 'a file'}: {error.strerror or kind}; {again}", OUTSIDE)
-    frames = traceback.extract_tb(error.__traceback__)
+    every = traceback.extract_tb(error.__traceback__)
+    frames = [f for f in every if f.filename.startswith(str(ROOT)) and "site-packages" not in f.filename] or every
     at = f"{Path(frames[-1].filename).name}:{frames[-1].lineno} in {frames[-1].name}" if frames else "an unknown place"
     return SealedRunError(f"{kind} at {at}; {withheld}. {again}", REFUSED)
 
