@@ -315,6 +315,6 @@ GAMES = [
     ),
     Hostile("a reply without similarities", row(VERDICTS, reply="excellent"), "score"),
     Hostile("deep similarities", row(VERDICTS, reply="[" * 50_000), "score"),
-    Hostile("no similarity for any point", row(VERDICTS, reply='{"logic": [], "details": [], "conclusion": []}'), "score"),
+    Hostile("no points", row(VERDICTS, reply='{"logic": [], "details": [], "conclusion": []}'), "score"),
 ]  # fmt: skip
 HOSTILE = (*DESCRIPTION, *EVIDENCE, *FILES)

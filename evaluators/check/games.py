@@ -31,7 +31,7 @@ def check_games(form: Form, s: Submission, found: Findings) -> None:
         elif t.game and (len(truths) > 1 or not t.game.points_sha256.startswith(said.points)):
             found.refuse("game", form.at(TRANSCRIPTS, line), "was marked against other reference points", REPACK)
     for line, v in form.verdicts:
-        if v.kind != "human" and v.kind != "author" and (problem := _odd_score(v, said)):
+        if v.kind not in {"human", "author"} and (problem := _odd_score(v, said)):
             found.refuse("score", form.at(VERDICTS, line), problem, REPACK)
 
 
