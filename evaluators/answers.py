@@ -89,6 +89,14 @@ class SoupGame(Value):
     unread: int = Field(0, ge=0, description="Replies that nobody could read and the game did without.")
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """Everything the player wrote on the way."""
+        asked = [(t.question, *t.candidates, t.analysis or "") for t in self.turns]
+        held = [(*b.logic, *b.details, b.conclusion) for b in self.beliefs]
+        doubts = [(p.doubt, p.analysis, p.question) for b in self.beliefs for p in b.proposals]
+        return tuple(text for part in (*asked, *held, *doubts) for text in part)
+
+    @property
     def measures(self) -> dict[str, float]:
         """Facts about the course of the game, by name: counts, and shares of the questions in [0, 1]."""
         asked = len(self.turns)

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import NamedTuple, get_args
 
+import numpy as np
+
 from builders.values import Genre, Soup
 from evaluators.answers import SoupBelief, SoupTurn
 from evaluators.estimate import RANKED
@@ -60,6 +62,7 @@ class SoupSection(NamedTuple):
     ranked: tuple[SoupLine, ...]
     self_reported: tuple[SoupLine, ...]
     human: bool  # whether a human baseline was measured alike
+    labelled: int  # games whose reconstruction people marked too; 0: nothing ties the jury to people
     estimates: tuple[Estimate, ...]
 
 
@@ -207,8 +210,16 @@ def _section(store: Store, split: str, key: tuple[str, str, str], submissions: S
         tuple(line for line in lines if line.like.tier in RANKED),
         tuple(line for line in lines if line.like.tier not in RANKED),
         bool(human) and not condition.startswith("player=human"),
+        _labelled(store, split, key, submissions),
         estimates,
     )
+
+
+def _labelled(store: Store, split: str, key: tuple[str, str, str], submissions: Sequence[Submission]) -> int:
+    version, jury, _ = key
+    alike = {s.submission_id for s in submissions if (s.version, s.jury, s.condition) == key}
+    attempts = store.attempts(split, version, jury)
+    return sum(int(np.isfinite(attempts[name].human).sum()) for name in sorted(alike & set(attempts)))
 
 
 def _line(
