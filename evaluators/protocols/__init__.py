@@ -5,7 +5,8 @@ folder here with a `play.py`, and a line there.
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol
 
 if TYPE_CHECKING:
@@ -13,6 +14,19 @@ if TYPE_CHECKING:
     from evaluators.run import Outcome
     from evaluators.runner import Runner
     from evaluators.values import Model, Panel, Seat
+
+
+# Options of one kind of item only, and what that kind is called.
+OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "riddle": ("hints", "judge_files"),
+        "soup": ("points", "responder", "responder_api_base", "turns", "ablate", "compat", "player"),
+        "novel": ("setting", "max_context", "truncate"),
+    }
+)
+KINDS: Mapping[str, str] = MappingProxyType(
+    {"riddle": "riddles", "soup": "situation puzzles", "novel": "questions about novels"}
+)
 
 
 class Table(NamedTuple):
@@ -63,4 +77,16 @@ def opening(protocol: str) -> "Callable[[Table, Callable[[str], NoReturn]], Play
         from evaluators.protocols.soup.play import open_soups
 
         return open_soups
+    if protocol == "novel":
+        from evaluators.protocols.novel.play import open_questions
+
+        return open_questions
     return None
+
+
+def refuse_foreign(options: argparse.Namespace, protocol: str, refuse: Callable[[str], NoReturn]) -> None:
+    """Refuse options that are for another kind of item than the split holds."""
+    for kind, names in OPTIONS.items():
+        given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name) not in (None, 0)]
+        if given and kind != protocol:
+            refuse(f"{' and '.join(given)}: for {KINDS[kind]}; this split has {KINDS[protocol]}")
