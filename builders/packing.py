@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from builders import BENCHMARKS, CANARIES
-from builders.splits import Split, read_folder, read_manifest
+from builders.novels import check_novels
+from builders.splits import NOVELS, Split, read_folder, read_manifest
 from builders.values import Benchmark, SplitManifest
 from builders.versions import Fingerprint, Form, fingerprint
 
@@ -99,6 +100,9 @@ def pack(root: Path, name: str, version: str, *, prompts_sha256: str | None, ids
             files[file], configs[config] = (folder / file).read_bytes(), file
             if manifest.canary.encode() not in files[file]:
                 raise PackError(f"{folder / file} does not carry the canary of {name}; build the split again")
+    if manifest.protocol == "novel":
+        check_novels(split, root)
+        files[NOVELS], configs[f"{name}-novels"] = (folder / NOVELS).read_bytes(), NOVELS
     return Packed(found, files, configs)
 
 

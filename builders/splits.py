@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 DEFAULT_ROOT = Path("splits")
+# The table of novels that lies beside questions about them; `builders/novels.py` writes and opens it.
+NOVELS = "novels.parquet"
 # Numbers are ASCII and without leading zeros, so that one version has one spelling and stays inside its folder.
 _NUMBER = r"(?:0|[1-9][0-9]{0,5})"
 _REF = re.compile(rf"([a-z0-9][a-z0-9-]{{0,63}})(?:@({_NUMBER}(?:\.{_NUMBER}){{0,2}}))?(?:#([0-9a-f]{{12,64}}))?")
@@ -95,10 +97,18 @@ def make_split(
     return Split(manifest, tuple(items), tuple(gold))
 
 
-def write_split(split: Split, *, root: Path = DEFAULT_ROOT, force: bool = False) -> Path:
+def write_split(
+    split: Split, *, root: Path = DEFAULT_ROOT, force: bool = False, also: Callable[[Path], None] | None = None
+) -> Path:
     """Write a split to `root/<split>/<version>/` and return that folder.
 
     An equal split that is already there is left alone. The folder appears whole or not at all.
+
+    Args:
+        split: What is written.
+        root: Folder of the built splits.
+        force: Overwrite a version with other content.
+        also: Writes what else belongs into the folder; what it makes hangs on the items alone.
 
     Raises:
         SplitError: If the version exists with other content, or is damaged, and `force` is not set.
@@ -109,16 +119,19 @@ def write_split(split: Split, *, root: Path = DEFAULT_ROOT, force: bool = False)
     manifest = split.manifest
     folder = root / manifest.split / manifest.version
     if not force and (folder / "manifest.json").exists():
-        if _read(folder) == split:
+        if _read(folder) != split:
+            raise SplitError(
+                f"{folder} exists with other content; published versions do not change: give a higher --version, "
+                "or --force where nobody has used this one"
+            )
+        if also is None:
             return folder
-        raise SplitError(
-            f"{folder} exists with other content; published versions do not change: give a higher --version, "
-            "or --force where nobody has used this one"
-        )
     with replace_folder(folder) as new:
         _write_table(_items_table(split), new / "items.parquet")
         if split.gold:
             _write_table(_gold_table(split), new / "gold.parquet")
+        if also is not None:
+            also(new)
         text = json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False)
         (new / "manifest.json").write_text(text + "\n", encoding="utf-8")
     return folder
@@ -289,16 +302,18 @@ def _items_table(split: Split) -> "pa.Table":
 
 
 def _text_table(split: Split, rows: list[dict[str, Any]]) -> "pa.Table":
-    """Items that are all text: a tuple of texts becomes a list column, every other field a string column."""
+    """Items without pictures: a tuple becomes a list column, whole numbers int64, every other field a string column."""
     import pyarrow as pa
 
     kinds: dict[str, pa.DataType] = {}
     features: dict[str, Any] = {}
     for name, field in ITEMS[split.manifest.protocol].model_fields.items():
-        text = {"dtype": "string", "_type": "Value"}
-        several = field.annotation == tuple[str, ...]
-        kinds[name] = pa.list_(pa.string()) if several else pa.string()
-        features[name] = {"feature": text, "_type": "List"} if several else text
+        several = get_origin(field.annotation) is tuple
+        whole = (get_args(field.annotation)[0] if several else field.annotation) is int
+        kind = pa.int64() if whole else pa.string()
+        kinds[name] = pa.list_(kind) if several else kind
+        value = {"dtype": str(kind), "_type": "Value"}
+        features[name] = {"feature": value, "_type": "List"} if several else value
     return pa.Table.from_pylist(rows, schema=pa.schema(list(kinds.items()), metadata=_metadata(split, features)))
 
 
