@@ -67,8 +67,10 @@ def _estimate(stored: Stored, own: Measured, metric: str, missing: int, *parts: 
     # What was never attempted is about some story of its own.
     clusters = (*own.clusters, *(f"missing {n}" for n in range(missing)))
     padded = [np.concatenate([values, np.full(missing, np.nan)]) for values in parts]
-    mean = cluster_mean if len(padded) == 1 else cluster_geometric_mean
-    interval = mean(*padded, clusters, level=LEVEL)
+    if len(padded) == 1:
+        interval = cluster_mean(padded[0], clusters, level=LEVEL)
+    else:
+        interval = cluster_geometric_mean(padded[0], padded[1], clusters, level=LEVEL)
     unknown = int((~np.isfinite(np.array(padded)).all(axis=0)).sum())
     attempts, nothing = ("games", "a reconstruction") if s.protocol == "soup" else ("answers", "a letter")
     counts = {

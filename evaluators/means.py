@@ -38,8 +38,8 @@ def cluster_mean(values: Floats, clusters: Sequence[str], *, level: float = 0.95
     if not known.any():
         raise ValueError("no score is known; there is nothing to estimate")
     point = float(values[known].mean())
-    low, _ = _limits(np.where(known, values, 0.0), clusters, level)
-    _, high = _limits(np.where(known, values, 1.0), clusters, level)
+    low, _ = _limits(_filled(values, 0.0), clusters, level)
+    _, high = _limits(_filled(values, 1.0), clusters, level)
     return Interval(point, low, high)
 
 
@@ -62,9 +62,13 @@ def cluster_geometric_mean(first: Floats, second: Floats, clusters: Sequence[str
     Source: the metric is G.M. of Xu et al. 2025, Table 6; the interval is the delta method.
     """
     point = float(np.sqrt(cluster_mean(first, clusters).point * cluster_mean(second, clusters).point))
-    low, _ = _root_limits(*(np.where(np.isfinite(v), v, 0.0) for v in (first, second)), clusters, level)
-    _, high = _root_limits(*(np.where(np.isfinite(v), v, 1.0) for v in (first, second)), clusters, level)
+    low, _ = _root_limits(_filled(first, 0.0), _filled(second, 0.0), clusters, level)
+    _, high = _root_limits(_filled(first, 1.0), _filled(second, 1.0), clusters, level)
     return Interval(point, low, high)
+
+
+def _filled(values: Floats, value: float) -> Floats:
+    return np.where(np.isfinite(values), values, value)
 
 
 def _root_limits(first: Floats, second: Floats, clusters: Sequence[str], level: float) -> tuple[float, float]:

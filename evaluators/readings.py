@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 from builders.values import NovelQuestion
 from evaluators.answers import NovelRecord
-from evaluators.scores import SEATS
 from evaluators.store import Store
 
 
@@ -29,7 +28,7 @@ class Reading(NamedTuple):
         if self.reasoning is None:
             return None
         # An answer that was not given holds no step, and no judge was asked.
-        return sum(m.get(f"step_{step}", False) for m in self.marks) / SEATS
+        return sum(m.get(f"step_{step}", False) for m in self.marks) / max(1, len(self.marks))
 
 
 def readings(store: Store, split: str, version: str, jury: str) -> tuple[Reading, ...]:
@@ -57,4 +56,4 @@ def questions(store: Store, split: str, version: str) -> tuple[NovelQuestion, ..
 def _reading(*row: Any) -> Reading:
     *head, shown, marks = row
     record = NovelRecord.model_validate_json(shown) if shown else None
-    return Reading(*head, record, tuple(json.loads(text) for text in marks))
+    return Reading._make((*head, record, tuple(json.loads(text) for text in marks)))

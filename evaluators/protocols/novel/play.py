@@ -6,7 +6,6 @@ from operator import attrgetter
 from typing import NoReturn
 
 from builders.novels import open_novels
-
 from builders.values import NovelQuestion
 from evaluators.answers import NovelRecord, NovelSetting
 from evaluators.jury import sit
@@ -107,8 +106,10 @@ class NovelPlay:
     async def run(self, runner: Runner, *, key: str, on_done: Callable[[], None]) -> Outcome:
         """Solve and judge."""
         model = self._table.model
-        ref = self._table.split.manifest.ref
-        setup = Setup(key, ref, model, self.condition, self._solver, self._shown)
+        manifest = self._table.split.manifest
+        # As in the store: what states no open licence is repeated nowhere.
+        quotable = not manifest.licence.startswith("LicenseRef-")
+        setup = Setup(key, manifest.ref, model, self.condition, self._solver, self._shown, quotable)
         todo = [(item, epoch) for item in reading_order(self._items) for epoch in range(self._table.options.epochs)]
         self.shelf = shelf = Shelf(self._fetch, (item.novel for item, _ in todo))
 

@@ -24,6 +24,7 @@ class Setup(NamedTuple):
     condition: str
     prompt: Prompt
     shown: Mapping[str, NovelRecord]  # by item, without digests
+    quotable: bool  # whether the licence lets a transcript repeat the question
 
 
 def solver_messages(question: NovelQuestion, text: str, *, setting: str, prompt: Prompt) -> tuple[Message, Message]:
@@ -41,7 +42,9 @@ async def solve(
         shown = shown.model_copy(update={"sha256": sha256(text.encode()).hexdigest()})
     messages = solver_messages(question, text, setting=shown.setting, prompt=setup.prompt)
     asked = await ask(complete, messages, SolverReply, decoding=setup.model.decoding)
-    kept = solver_messages(question, stand_in(shown), setting=shown.setting, prompt=setup.prompt)
+    kept: tuple[Message, ...] = ()
+    if setup.quotable:
+        kept = solver_messages(question, stand_in(shown), setting=shown.setting, prompt=setup.prompt)
     said = asked.value
     return Transcript(
         transcript_id=transcript_id(setup.key, question.id, epoch),
