@@ -59,7 +59,7 @@ def cluster_geometric_mean(first: Floats, second: Floats, clusters: Sequence[str
     Raises:
         ValueError: If lengths differ, or of one of the scores none is known.
 
-    Source: the metric is G.M. of Xu et al. 2025, Table 6; the interval is the delta method.
+    Source: the metric is G.M. of Xu et al. 2024, Table 6; the interval is the delta method.
     """
     point = float(np.sqrt(cluster_mean(first, clusters).point * cluster_mean(second, clusters).point))
     low, _ = _root_limits(_filled(first, 0.0), _filled(second, 0.0), clusters, level)

@@ -25,7 +25,7 @@ def visible(
         setting: `context`: all before the answer; `evidence`: of these the explicit evidence; `question-only`: none.
         cut: Paragraphs to leave out at the front (`context` only).
 
-    Source: Xu et al. 2025, section 4.2; one public re-implementation includes the answer's own paragraph.
+    Source: Xu et al. 2024, section 4.2; one public re-implementation includes the answer's own paragraph.
     """
     if setting == "question-only":
         return ()

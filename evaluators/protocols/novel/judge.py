@@ -30,7 +30,7 @@ async def judge(
     Raises:
         ValueError: If the transcript holds no answer to such a question.
 
-    Source: Xu et al. 2025, section 4.1 and appendix B.
+    Source: Xu et al. 2024, section 4.1 and appendix B.
     """
     if not isinstance(transcript.answer, NovelAnswer):
         raise ValueError(f"transcript {transcript.transcript_id} holds no answer to judge")  # noqa: TRY004

@@ -37,7 +37,7 @@ def six_ways(first: Scores, other: Scores) -> NDArray[np.int64]:
     Returns:
         Shape (questions,).
 
-    Source: Xu et al. 2025, footnote 2 and Figure 6a.
+    Source: Xu et al. 2024, footnote 2 and Figure 6a.
     """
     one, two = first.accuracy, other.accuracy
     better = np.sign(first.reasoning - other.reasoning)
@@ -49,7 +49,7 @@ def six_ways(first: Scores, other: Scores) -> NDArray[np.int64]:
 def four_ways(first: Scores, other: Scores) -> NDArray[np.int64]:
     """What became of each question by its letters alone, as an index into `FOUR`; -1 where one is unknown.
 
-    Source: Xu et al. 2025, Figure 6b; to compare reasoning would be unfair to the setting without the evidence.
+    Source: Xu et al. 2024, Figure 6b; to compare reasoning would be unfair to the setting without the evidence.
     """
     one, two = first.accuracy, other.accuracy
     found = np.select([(one > two), (one == 1) & (two == 1), (one < two)], [0, 1, 2], default=3)
@@ -99,7 +99,7 @@ class Cell(NamedTuple):
 def recall_map(needles: Sequence[Needle]) -> dict[int, tuple[Cell, ...]]:
     """Recall by length and depth: for each length of `LENGTHS` that has needles, a cell for each fifth of the context.
 
-    Source: Xu et al. 2025, Figure 5.
+    Source: Xu et al. 2024, Figure 5.
     """
     rows: dict[int, list[list[Needle]]] = {}
     for needle in needles:
