@@ -159,16 +159,23 @@ def _board(
     mine = [s for s in stored if s.submission.split == split]
     keys = sorted({_alike(s.submission) for s in mine}, key=lambda key: key[1:])
     keys.sort(key=lambda key: tuple(int(part) for part in key[0].split(".")), reverse=True)
-    sections = (_section(store, split, key, [s for s in mine if _alike(s.submission) == key]) for key in keys)
+    sections = (_section(store, split, key, [s for s in mine if _belongs(s.submission, key)]) for key in keys)
     title, about = ABOUT.get(split, (split, ""))
     printed = tuple(p for p in published if p.benchmark == benchmark)
     return NovelBoard(split, benchmark, title, about, tuple(s for s in sections if s.estimates), (), printed)
 
 
 def _alike(submission: Submission) -> tuple[str, str, str]:
-    """Version, jury, and the part of the condition that settings to be compared have in common."""
-    rest = [p for p in submission.condition.split(";") if not p.startswith(("setting=", "truncate=", "brought"))]
+    """Version, jury, and the condition but for the setting: what models that are ranked together have in common."""
+    rest = [p for p in submission.condition.split(";") if not p.startswith(("setting=", "brought"))]
     return submission.version, submission.jury, ";".join(rest)
+
+
+def _belongs(submission: Submission, key: tuple[str, str, str]) -> bool:
+    """Whether a run has a place in a section; runs without a context stand beside contexts of any length."""
+    own = _alike(submission)
+    whole = (*key[:2], ";".join(p for p in key[2].split(";") if not p.startswith("truncate=")))
+    return own == key or (own == whole and _said(submission, "setting") != SETTINGS[0])
 
 
 def _said(submission: Submission, name: str) -> str | None:
@@ -184,12 +191,16 @@ def _section(store: Store, split: str, key: tuple[str, str, str], stored: Sequen
     rows: dict[str, list[Reading]] = {}
     for reading in readings(store, split, version, jury):
         rows.setdefault(reading.submission_id, []).append(reading)
-    groups = _groups([s.submission for s in stored])
+    # Where contexts are cut, a model without one has nothing to be put beside.
+    groups = [g for g in _groups([s.submission for s in stored]) if g[0] or "truncate=" not in condition]
     lines = [line for group in groups if (line := _line(group, estimates, rows, scale)) is not None]
     lines.sort(key=lambda line: (line.settings[0] is None, -line.like.value, line.model, line.like.submission_id))
+    # Runs that stand beside contexts of several lengths are in the data files once.
+    own = {s.submission.condition for s in stored if _alike(s.submission) == key}
+    estimates = [e for e in estimates if e.condition in own]
     estimates += [e for line in lines if (e := _win(line, rows)) is not None]
-    stacks = [(line.named, _ids(line)) for line in lines]
     shown = [line for line in lines if line.like.tier in RANKED]
+    stacks = [(line.model, _ids(line)) for line in shown]
     alone = [i for line in shown if (i := _ids(line)[2]) is not None]
     return NovelSection(
         version,

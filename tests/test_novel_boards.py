@@ -50,13 +50,12 @@ def board() -> NovelBoard:
 
 
 def test_the_settings_of_a_model_stand_side_by_side_with_its_win_rate(board: NovelBoard) -> None:
-    (section,) = board.sections
-    assert [(line.model, line.cut) for line in section.ranked] == [
-        ("Good", None),
-        ("Knows", None),
-        ("Good", "32000"),
-        ("Lost", None),
-    ]
+    section, cut = board.sections
+    assert [(line.model, line.cut) for line in section.ranked] == [("Good", None), ("Knows", None), ("Lost", None)]
+    assert [(line.model, line.cut) for line in cut.ranked] == [("Good", "32000")]
+    assert cut.condition == "truncate=front@32000"
+    beside = [s.figures[0].value for s in cut.ranked[0].settings if s]
+    assert beside == ["50.0", "83.3", "25.0"], "runs without a context stand beside contexts of any length"
     good = section.ranked[0]
     context, evidence, alone = good.settings
     assert context is not None
@@ -67,7 +66,7 @@ def test_the_settings_of_a_model_stand_side_by_side_with_its_win_rate(board: Nov
     # 18 right with the context, of which 6 without it too, with fewer steps: 18 wins and nothing else to compare.
     assert good.win is not None
     assert good.win.value == "100.0"
-    lost = section.ranked[3]
+    lost = section.ranked[2]
     assert (lost.settings[2], lost.win) == (None, None)
     assert lost.like.n == 24
     assert any("unknown" in note for note in lost.like.notes)
@@ -81,6 +80,7 @@ def test_every_figure_is_in_the_data_files_with_its_interval(board: NovelBoard) 
     assert gm.low < gm.value < gm.high
     assert found["knows-context", "win_rate"].condition == "setting=context"
     assert "win_rate" in as_csv(board.estimates)
+    assert len({(e.submission_id, e.metric) for e in board.estimates}) == len(board.estimates), "each once"
     content = json.loads(as_json(board))
     assert len(content["estimates"]) == len(board.estimates)
     with open_store(store_path()) as store:
@@ -89,7 +89,7 @@ def test_every_figure_is_in_the_data_files_with_its_interval(board: NovelBoard) 
 
 
 def test_bars_say_what_the_novel_adds_and_where_a_model_loses(board: NovelBoard) -> None:
-    (section,) = board.sections
+    section = board.sections[0]
     six = {stack.model: [part.questions for part in stack.parts] for stack in section.contamination}
     assert six["Good"] == [12, 6, 0, 0, 0, 6]
     assert six["Knows"] == [9, 0, 4, 0, 0, 11]
@@ -99,7 +99,7 @@ def test_bars_say_what_the_novel_adds_and_where_a_model_loses(board: NovelBoard)
 
 
 def test_needles_are_found_by_length_and_depth(board: NovelBoard) -> None:
-    (section,) = board.sections
+    section = board.sections[0]
     heats = {heat.model: heat for heat in section.heats}
     ((length, cells),) = heats["Lost"].rows
     # Both needles of 23 answers; the first is found in 22 of them, the second in none.
@@ -109,7 +109,7 @@ def test_needles_are_found_by_length_and_depth(board: NovelBoard) -> None:
 
 
 def test_a_novel_that_is_known_without_being_read_is_flagged(board: NovelBoard) -> None:
-    (section,) = board.sections
+    section = board.sections[0]
     known = {k.novel: k for k in section.known}
     assert (known["10"].right.point, known["10"].questions, known["10"].answers) == (1.0, 4, 8)
     assert known["15"].right.point == 0
