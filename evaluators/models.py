@@ -222,6 +222,21 @@ def count_tokens(model: Model, messages: Sequence[Message]) -> int:
     return int(_litellm().token_counter(model=model.name, messages=texts))
 
 
+def input_limit(model: Model) -> int | None:
+    """Most input tokens of a call by litellm's table; None where it does not know.
+
+    An endpoint of one's own may serve another model under a listed name, so there the table says nothing.
+    """
+    litellm = _litellm()
+    if model.api_base is not None:
+        return None
+    try:
+        known = litellm.get_model_info(model.name).get("max_input_tokens")
+    except (litellm.ModelNotMappedError, litellm.BadRequestError, litellm.NotFoundError, ValueError):
+        return None
+    return int(known) if known else None
+
+
 def _failed(litellm: ModuleType, model: Model, error: Exception, *, seconds: float) -> Reply:
     """Sort an exception into a reply that stays failed, another attempt, or the end of the run."""
     detail = " ".join(str(error).split())[:300]

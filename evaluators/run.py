@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from itertools import groupby
 from typing import NamedTuple, TypeVar
 
 from builders.values import Item
@@ -25,6 +26,7 @@ async def run_attempts(
     judge: Callable[[One, Transcript], Awaitable[tuple[Verdict, ...]]],
     workers: int,
     on_done: Callable[[], None] = lambda: None,
+    lane: Callable[[One], str] | None = None,
 ) -> Outcome:
     """Solve and judge attempts, each an item and an epoch.
 
@@ -32,23 +34,33 @@ async def run_attempts(
     whatever the order in which attempts end.
 
     Args:
+        todo: The attempts.
         solve: Makes a transcript; None where there is nothing to judge (an answer that was not brought).
         judge: Makes the verdicts on a transcript.
-        workers: Attempts at work at once.
+        workers: Attempts at work at once; with lanes, lanes at work at once.
+        on_done: Called after each attempt.
+        lane: Attempts that stand together in `todo` and have the same lane are solved one after another, so that each
+            finds in a provider's cache what the one before it sent; None: every attempt is a lane of its own.
 
     Raises:
         ServiceRefusedError, ServiceDownError, JournalError: The first of these ends the run; what was finished is in
             the journal.
     """
-    queue = iter(enumerate(todo))
+    queue = iter(_lanes(todo, lane))
     done: dict[int, tuple[Transcript, tuple[Verdict, ...]]] = {}
 
+    async def mark(place: int, item: One, transcript: Transcript) -> None:
+        done[place] = (transcript, await judge(item, transcript))
+        on_done()
+
     async def work() -> None:
-        for place, (item, epoch) in queue:
-            transcript = await solve(item, epoch)
-            if transcript:
-                done[place] = (transcript, await judge(item, transcript))
-            on_done()
+        for attempts in queue:
+            async with asyncio.TaskGroup() as judging:
+                for place, (item, epoch) in attempts:
+                    if transcript := await solve(item, epoch):
+                        judging.create_task(mark(place, item, transcript))
+                    else:
+                        on_done()
 
     await together(work, min(workers, len(todo)))
     order = [done[place] for place in sorted(done)]
@@ -56,6 +68,15 @@ async def run_attempts(
         tuple(transcript for transcript, _ in order),
         tuple(v for _, verdicts in order for v in sorted(verdicts, key=lambda v: v.judge)),
     )
+
+
+def _lanes(
+    todo: Sequence[tuple[One, int]], lane: Callable[[One], str] | None
+) -> list[list[tuple[int, tuple[One, int]]]]:
+    placed = list(enumerate(todo))
+    if lane is None:
+        return [[attempt] for attempt in placed]
+    return [list(group) for _, group in groupby(placed, key=lambda attempt: lane(attempt[1][0]))]
 
 
 async def together(work: Callable[[], Coroutine[None, None, None]], workers: int) -> None:

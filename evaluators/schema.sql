@@ -93,7 +93,14 @@ CREATE TABLE games (
     game VARCHAR NOT NULL                  -- the whole SoupGame, JSON
 );
 
--- Puzzles that may be shown beside a game; those of a release without a licence are not here.
+-- What was shown of a novel for each answer: numbers, never text.
+CREATE TABLE readings (
+    submission_id VARCHAR NOT NULL,
+    transcript_id VARCHAR NOT NULL,
+    reading VARCHAR NOT NULL               -- the whole NovelRecord, JSON
+);
+
+-- Puzzles and questions that may be shown beside an answer; those of a release without a licence are not here.
 CREATE TABLE puzzles (
     split VARCHAR NOT NULL,
     version VARCHAR NOT NULL,

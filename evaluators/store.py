@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     import duckdb
 
 Values = Sequence[str] | Mapping[str, str | None]
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 TABLES = (
     *("splits", "items", "puzzles", "submissions", "transcripts", "verdicts", "scores", "labels", "games"),
+    "readings",
     *("responder_checks", "published", "published_scores"),
 )
 
@@ -151,7 +152,7 @@ class Store:
 
     def remove_submission(self, submission_id: str) -> None:
         """Take a submission and its evidence out; nothing happens where there is none of that name."""
-        tables = ("submissions", "transcripts", "verdicts", "scores", "labels")
+        tables = ("submissions", "transcripts", "verdicts", "scores", "labels", "readings")
         self._replace({table: [] for table in tables}, {"submission_id": submission_id})
 
     def write_published(self, rows: Sequence[Published]) -> None:

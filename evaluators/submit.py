@@ -52,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
         "--prompts", type=Path, metavar="DIR", help="prompt texts of your own, in the layout of evaluators/prompts"
     )
     _soup_options(p.add_argument_group("situation puzzles"))
+    _novel_options(p.add_argument_group("questions about novels"))
     _jury_options(p.add_argument_group("jury"))
     decoding = p.add_argument_group("decoding (what is left out is not sent)")
     decoding.add_argument("--temperature", type=float)
@@ -99,6 +100,20 @@ def _soup_options(group: Any) -> None:
     group.add_argument("--turns", type=_positive, metavar="N", help="most questions a game (default 30)")
     group.add_argument("--compat", choices=("released",), help="matching, limits and windows of the released code")
     group.add_argument("--player", choices=("human",), help="a person asks at this terminal, --model names the person")
+
+
+def _novel_options(group: Any) -> None:
+    group.add_argument(
+        "--setting",
+        choices=("context", "question-only", "evidence"),
+        help="what is shown: the novel up to the answer (default), its title and author, or the evidence paragraphs",
+    )
+    group.add_argument(
+        "--max-context", type=_positive, metavar="N", help="most input tokens of the model (default: litellm's table)"
+    )
+    group.add_argument(
+        "--truncate", choices=("front",), help="cut novels that are too long, from the front: a condition of its own"
+    )
 
 
 def _positive(text: str) -> int:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, model_validator
 
 from builders.values import ItemId, Name, Protocol, Sha256, Value, Version
-from evaluators.answers import SoupAnswer, SoupGame
+from evaluators.answers import NovelAnswer, NovelRecord, SoupAnswer, SoupGame
 
 HexId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
 Label = Annotated[
@@ -127,7 +127,10 @@ def _kind(value: Any) -> str:
     return str(value.get("kind", "riddle") if isinstance(value, dict) else getattr(value, "kind", "riddle"))
 
 
-Answer = Annotated[Annotated[RiddleAnswer, Tag("riddle")] | Annotated[SoupAnswer, Tag("soup")], Discriminator(_kind)]
+Answer = Annotated[
+    Annotated[RiddleAnswer, Tag("riddle")] | Annotated[SoupAnswer, Tag("soup")] | Annotated[NovelAnswer, Tag("novel")],
+    Discriminator(_kind),
+]
 
 
 class Transcript(Value):
@@ -144,6 +147,7 @@ class Transcript(Value):
     answer: Answer | None = None
     failure: Failure | None = None
     game: SoupGame | None = Field(None, description="The record of the turns, where the protocol has turns.")
+    novel: NovelRecord | None = Field(None, description="What was shown of the novel, where the item is about one.")
     usage: Usage = Usage()
     cost_usd: float | None = Field(None, ge=0, description="Price of the reply that counted; None: unknown.")
     seconds: float | None = Field(
@@ -176,7 +180,7 @@ class Verdict(Value):
     judge: Label
     provider: Provider | None = Field(None, description="Maker of the judge; None for people and rules.")
     kind: Literal["model", "human", "author", "rule"]
-    unit: str = Field("item", description="`item`, or the question, step or point judged.")
+    unit: str = Field("item", description="`item`, or the part that is judged, for example `answer` (a letter).")
     score: float | None = Field(None, ge=0, description="In the metric's own unit; riddle: 0 or 1, both parts right.")
     marks: dict[str, bool] = Field(
         default_factory=dict, description="The parts of the score, for example is_answer_correct."

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from leaderboard.boards import TIERS, Board
 from leaderboard.coverage import table
+from leaderboard.novel_boards import NovelBoard
 from leaderboard.records import NO_HISTORY, History
 from leaderboard.soup_boards import GENRES, SoupBoard
 
@@ -21,8 +22,8 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _JOINERS = frozenset("\u200c\u200d\n")
 
 
-def write_pages(boards: Sequence[Board | SoupBoard], folder: Path, history: History = NO_HISTORY) -> None:
-    """Write front page, boards, games, downloads, the history and, where there is one, the re-analysis.
+def write_pages(boards: Sequence[Board | SoupBoard | NovelBoard], folder: Path, history: History = NO_HISTORY) -> None:
+    """Write front page, boards, games, questions, downloads, the history and, where there is one, the re-analysis.
 
     Raises:
         OSError: If a page cannot be written.
@@ -41,9 +42,12 @@ def write_pages(boards: Sequence[Board | SoupBoard], folder: Path, history: Hist
         if isinstance(board, SoupBoard) and board.games:
             text = templates.get_template("games.md.jinja").render(board=board)
             (folder / f"games-{board.split}.md").write_text(text, encoding="utf-8")
+        if isinstance(board, NovelBoard) and board.asked:
+            text = templates.get_template("questions.md.jinja").render(board=board)
+            (folder / f"questions-{board.split}.md").write_text(text, encoding="utf-8")
 
 
-def render_board(board: Board | SoupBoard, templates: Environment | None = None) -> str:
+def render_board(board: Board | SoupBoard | NovelBoard, templates: Environment | None = None) -> str:
     """The Markdown of one board."""
     return (templates or _environment()).get_template(board.template).render(board=board, tiers=TIERS, genres=GENRES)
 

@@ -5,8 +5,9 @@ marks again what somebody sent. A protocol that arrives gets a folder here with 
 """
 
 import argparse
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 if TYPE_CHECKING:
@@ -15,6 +16,19 @@ if TYPE_CHECKING:
     from evaluators.run import Outcome
     from evaluators.runner import Runner
     from evaluators.values import Model, Panel, Seat, Submission, Transcript, Verdict
+
+
+# Options of one kind of item only, and what that kind is called.
+OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "riddle": ("hints", "judge_files"),
+        "soup": ("points", "responder", "responder_api_base", "turns", "ablate", "compat", "player"),
+        "novel": ("setting", "max_context", "truncate"),
+    }
+)
+KINDS: Mapping[str, str] = MappingProxyType(
+    {"riddle": "riddles", "soup": "situation puzzles", "novel": "questions about novels"}
+)
 
 
 class Table(NamedTuple):
@@ -65,6 +79,10 @@ def opening(protocol: str) -> "Callable[[Table, Callable[[str], NoReturn]], Play
         from evaluators.protocols.soup.play import open_soups
 
         return open_soups
+    if protocol == "novel":
+        from evaluators.protocols.novel.play import open_questions
+
+        return open_questions
     return None
 
 
@@ -98,3 +116,11 @@ def marking(split: "Split", sent: "Submission", *, root: Path, prompts: Path | N
 
         return soup_marking(split, sent.condition, root=root, prompts=prompts)
     return None
+
+
+def refuse_foreign(options: argparse.Namespace, protocol: str, refuse: Callable[[str], NoReturn]) -> None:
+    """Refuse options that are for another kind of item than the split holds."""
+    for kind, names in OPTIONS.items():
+        given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name) not in (None, 0)]
+        if given and kind != protocol:
+            refuse(f"{' and '.join(given)}: for {KINDS[kind]}; this split has {KINDS[protocol]}")

@@ -9,12 +9,10 @@ from evaluators.models import prepare
 from evaluators.predictions import file_sha256, read_judge_files, read_predictions
 from evaluators.pricing import quote, table
 from evaluators.prompts import Prompt
-from evaluators.protocols import Table, riddle
+from evaluators.protocols import Table, refuse_foreign, riddle
 from evaluators.run import Outcome, run_attempts
 from evaluators.runner import Runner
 from evaluators.values import Transcript, Verdict
-
-SOUP_OPTIONS = ("points", "responder", "responder_api_base", "turns", "ablate", "compat", "player")
 
 
 class RiddlePlay:
@@ -117,8 +115,7 @@ def open_riddles(table: Table, refuse: Callable[[str], NoReturn]) -> RiddlePlay:
         PromptError, PredictionError: If prompts or brought files cannot be read.
     """
     options = table.options
-    if given := [name for name in SOUP_OPTIONS if getattr(options, name) is not None]:
-        refuse(f"--{given[0].replace('_', '-')} is for situation puzzles; this split has riddles")
+    refuse_foreign(options, "riddle", refuse)
     items = tuple(item for item in table.split.items if isinstance(item, Riddle))[: options.limit]
     solver, judge = (Prompt(f"riddle/{part}", home=options.prompts) for part in ("solver", "judge"))
     return RiddlePlay(table, items, solver, judge)
