@@ -107,6 +107,40 @@ BENCHMARKS: tuple[Benchmark, ...] = (
             ),
         ),
     ),
+    Benchmark(
+        name="watson-holmes",
+        title="Watson & Holmes: private cases of a tabletop game, followed location by location",
+        protocol="case",
+        splits=("watson-holmes",),
+        metric="overall",
+        visibility="sealed",
+        sources=(
+            Source(
+                title="Watson & Holmes",
+                url="https://arxiv.org/abs/2602.19914",
+                licence="LicenseRef-proprietary",
+                citation=(
+                    "Leelawat, T. & Griffin, L. D. (2026). Watson & Holmes: A Naturalistic Benchmark for Comparing "
+                    "Human and LLM Reasoning. arXiv:2602.19914. The cases are kept by their owners."
+                ),
+            ),
+        ),
+    ),
+    Benchmark(
+        name="case-samples",
+        title="Deerstalker samples: the project's own cases",
+        protocol="case",
+        splits=("sample-case",),
+        metric="overall",
+        sources=(
+            Source(
+                title="Deerstalker samples",
+                url="file:builders/samples",
+                licence="CC-BY-4.0",
+                citation="The Deerstalker contributors (2026). Deerstalker samples. CC-BY-4.0.",
+            ),
+        ),
+    ),
 )
 
 # One GUID a split, generated once and never changed: finding it in a corpus or in a model's output shows that the
@@ -125,6 +159,8 @@ CANARIES: Mapping[str, str] = MappingProxyType(
         "detectiveqa-en": _CANARY.format("282625a3-9a17-4778-a025-df5122a67ba8"),
         "detectiveqa-zh": _CANARY.format("01569779-4de0-411c-a911-e1a34ee47e99"),
         "sample-novel": _CANARY.format("89c75b0c-a76c-4904-99ee-ca857b954265"),
+        "watson-holmes": _CANARY.format("b5531345-2f75-41d1-9b64-5ec39ca4624f"),
+        "sample-case": _CANARY.format("d81fbaef-4291-4189-9ac5-9f0214a93b81"),
     }
 )
 

@@ -12,8 +12,10 @@ from leaderboard.boards import TIERS, Board
 from leaderboard.coverage import table
 from leaderboard.novel_boards import NovelBoard
 from leaderboard.records import NO_HISTORY, History
+from leaderboard.sealed_boards import SealedBoard
 from leaderboard.soup_boards import GENRES, SoupBoard
 
+AnyBoard = Board | SoupBoard | NovelBoard | SealedBoard
 # Result of `python -m leaderboard coverage --out`, kept with its seed and commit.
 STUDY = Path(__file__).with_name("coverage.json")
 TEMPLATES = Path(__file__).with_name("templates")
@@ -22,7 +24,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _JOINERS = frozenset("\u200c\u200d\n")
 
 
-def write_pages(boards: Sequence[Board | SoupBoard | NovelBoard], folder: Path, history: History = NO_HISTORY) -> None:
+def write_pages(boards: Sequence[AnyBoard], folder: Path, history: History = NO_HISTORY) -> None:
     """Write front page, boards, games, questions, downloads, the history and, where there is one, the re-analysis.
 
     Raises:
@@ -47,7 +49,7 @@ def write_pages(boards: Sequence[Board | SoupBoard | NovelBoard], folder: Path, 
             (folder / f"questions-{board.split}.md").write_text(text, encoding="utf-8")
 
 
-def render_board(board: Board | SoupBoard | NovelBoard, templates: Environment | None = None) -> str:
+def render_board(board: AnyBoard, templates: Environment | None = None) -> str:
     """The Markdown of one board."""
     return (templates or _environment()).get_template(board.template).render(board=board, tiers=TIERS, genres=GENRES)
 
