@@ -224,11 +224,35 @@ def _soup_splits(
         yield name, Material(mine, (), found, odd, language, describe_puzzles(mine))
 
 
+def _watson_holmes(splits: Sequence[str], source: str | None, revision: str | None) -> Iterator[tuple[str, Material]]:
+    from builders.release import ReleaseError
+    from builders.watson_holmes import describe_cases, read_source
+
+    if revision:
+        raise ReleaseError("cases are read from files; build them without --revision")
+    cases, oddities, found = read_source(source)
+    for name in splits:
+        yield name, Material(cases, (), found, oddities, about=describe_cases(cases))
+
+
+def _case_samples(splits: Sequence[str], source: str | None, revision: str | None) -> Iterator[tuple[str, Material]]:
+    from builders.release import ReleaseError
+    from builders.watson_holmes import describe_cases, read_sample_cases
+
+    if source or revision:
+        raise ReleaseError("the samples are part of the repository; build them without SOURCE and --revision")
+    cases, oddities, found = read_sample_cases()
+    for name in splits:
+        yield name, Material(cases, (), found, oddities, about=describe_cases(cases))
+
+
 _READERS: Mapping[str, Callable[[Sequence[str], str | None, str | None], Iterator[tuple[str, Material]]]] = {
     "layton": _layton,
     "samples": _samples,
     "turtlesoup": _turtlesoup,
     "soup-samples": _soup_samples,
+    "watson-holmes": _watson_holmes,
+    "case-samples": _case_samples,
 }
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from builders import BENCHMARKS, CANARIES, benchmark_of
+from builders.columns import column
 from builders.release import MAX_FILE_BYTES
 from builders.values import ITEMS, GoldAnswer, Item, Riddle, Source, SplitManifest, Value
 
@@ -289,17 +290,13 @@ def _items_table(split: Split) -> "pa.Table":
 
 
 def _text_table(split: Split, rows: list[dict[str, Any]]) -> "pa.Table":
-    """Items that are all text: a tuple of texts becomes a list column, every other field a string column."""
+    """Items without images: each field becomes the column of its kind, text, number, list or struct."""
     import pyarrow as pa
 
-    kinds: dict[str, pa.DataType] = {}
-    features: dict[str, Any] = {}
-    for name, field in ITEMS[split.manifest.protocol].model_fields.items():
-        text = {"dtype": "string", "_type": "Value"}
-        several = field.annotation == tuple[str, ...]
-        kinds[name] = pa.list_(pa.string()) if several else pa.string()
-        features[name] = {"feature": text, "_type": "List"} if several else text
-    return pa.Table.from_pylist(rows, schema=pa.schema(list(kinds.items()), metadata=_metadata(split, features)))
+    columns = {name: column(field.annotation) for name, field in ITEMS[split.manifest.protocol].model_fields.items()}
+    metadata = _metadata(split, {name: c.feature for name, c in columns.items()})
+    schema = pa.schema([(name, c.kind) for name, c in columns.items()], metadata=metadata)
+    return pa.Table.from_pylist(rows, schema=schema)
 
 
 def _gold_table(split: Split) -> "pa.Table":

@@ -48,6 +48,7 @@ class Benchmark(Value):
     metric: str = Field(description="Headline metric, for example `both_correct`.")
     sources: tuple[Source, ...]
     hub_repo: str | None = None
+    visibility: Literal["public", "sealed"] = "public"
 
 
 class SplitManifest(Value):

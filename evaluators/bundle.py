@@ -5,11 +5,12 @@ import json
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import yaml
 from pydantic import ValidationError
 
+from builders.plain_yaml import PlainLoader
 from builders.values import Value
 from evaluators.values import FileDigest, Submission, Transcript, Verdict, transcript_id
 
@@ -101,28 +102,6 @@ def renamed(bundle: Bundle, name: str) -> Bundle:
         tuple(t.model_copy(update={"transcript_id": ids[t.transcript_id]}) for t in bundle.transcripts),
         tuple(v.model_copy(update={"transcript_id": ids[v.transcript_id]}) for v in bundle.verdicts),
     )
-
-
-class PlainLoader(yaml.SafeLoader):
-    """YAML without aliases (a few lines of them can stand for gigabytes), tags and keys given twice."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        """Compose a node, refusing anchors, aliases and tags."""
-        event: Any = super().peek_event()  # type: ignore[no-untyped-call]
-        if isinstance(event, yaml.events.AliasEvent) or getattr(event, "anchor", None):
-            raise yaml.MarkedYAMLError(None, None, "anchors and aliases are not allowed", event.start_mark)
-        if getattr(event, "tag", None):
-            raise yaml.MarkedYAMLError(None, None, "tags are not allowed", event.start_mark)
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        """Construct a mapping, refusing a second value for one key."""
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value in seen:
-                raise yaml.MarkedYAMLError(None, None, "a key stands twice", key.start_mark)
-            seen.add(str(key.value))
-        return super().construct_mapping(node, deep=deep)
 
 
 def read_submission(folder: Path) -> Submission:
