@@ -121,9 +121,10 @@ class CaseAnswer(Value):
         return not any(text.strip() for row in self.stages for text in row)
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """Everything that the player wrote, row by row."""
-        return tuple(text for row in self.stages for text in row)
+    def texts(self) -> tuple[str, str]:
+        """The answers of the last stage, and what was said before it, each text once."""
+        before = dict.fromkeys(text for row in self.stages[:-1] for text in row)
+        return "\n".join(self.stages[-1]), "\n".join(before)
 
 
 class CaseSettings(Value):

@@ -167,7 +167,7 @@ def _cap(runner: "Runner", options: argparse.Namespace) -> None:
 
 
 async def _deliberate(
-    sent: "Bundle", split: "Split", runner: "Runner", seats: "tuple[Seat, Seat, Seat]", prompt: "Prompt"
+    sent: "Bundle", split: "Split", runner: "Runner", seats: "tuple[Seat, ...]", prompt: "Prompt"
 ) -> "Outcome":
     from builders.values import Riddle
     from evaluators.jury import deliberate

@@ -5,15 +5,26 @@ from statistics import fmean
 from types import MappingProxyType
 from typing import Literal
 
-from evaluators.values import Score, Verdict
+from evaluators.values import Score, Submission, Verdict
 
 SEATS = 3
 HEADLINE = "both_correct"
 # What is scored in each protocol, the headline first.
 METRICS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"riddle": (HEADLINE,), "soup": ("overall", "logic", "details", "conclusion")}
+    {
+        "riddle": (HEADLINE,),
+        "soup": ("overall", "logic", "details", "conclusion"),
+        "case": ("overall", "progressive", "final"),
+    }
 )
+# The most a metric of a protocol can be, where it is not 1.
+FULL_MARKS: Mapping[str, float] = MappingProxyType({"case": 3.0})
 _HEADLINES = frozenset(metrics[0] for metrics in METRICS.values())
+
+
+def seats_of(submission: Submission) -> int:
+    """How many votes make a score: three, or one where a single grader marked cases."""
+    return 1 if submission.protocol == "case" and len(submission.judges) == 1 else SEATS
 
 
 def tally(verdicts: Sequence[Verdict], *, metric: str = HEADLINE, seats: int | None = SEATS) -> Score | None:

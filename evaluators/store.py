@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from builders.values import Soup, SplitManifest
 from evaluators.answers import SoupGame
 from evaluators.responders import ResponderCheck
-from evaluators.scores import SEATS
+from evaluators.scores import seats_of
 from evaluators.tables import Item, Row, published_rows, published_score_rows, split_rows, submission_rows
 from evaluators.values import (
     Published,
@@ -145,7 +145,7 @@ class Store:
             ValueError: If a verdict is about no transcript of the submission.
             StoreError: If the store cannot be written; then it holds what it held before.
         """
-        seats = None if tier == "released" else SEATS
+        seats = None if tier == "released" else seats_of(submission)
         rows = submission_rows(submission, transcripts, verdicts, tier=tier, seats=seats)
         self._replace(rows, {"submission_id": submission.submission_id})
 

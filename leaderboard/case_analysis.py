@@ -66,8 +66,8 @@ def order_correlation(first: Order, second: Order) -> float:
     wanted = list(range(len(first)))
     if len(first) < 2 or sorted(first) != wanted or sorted(second) != wanted:
         raise ValueError("both orders must hold every location of the case once")
-    turns = (np.argsort(order) for order in (first, second))
-    return float(np.corrcoef(*turns)[0, 1])
+    turns = np.array([np.argsort(order) for order in (first, second)], dtype=np.float64)
+    return float(np.corrcoef(turns)[0, 1])
 
 
 def order_agreement(

@@ -11,6 +11,7 @@ from evaluators.check.form import Form
 from evaluators.check.indexes import SplitIndex
 from evaluators.check.words import KEYS
 from evaluators.run import Outcome, count
+from evaluators.scores import seats_of
 from evaluators.values import Submission, Transcript, Verdict, transcript_id
 
 LONGEST_ANSWER = 100_000  # characters
@@ -167,7 +168,7 @@ def _check_counts(form: Form, s: Submission, index: SplitIndex | None, found: Fi
             problem = f"counts.expected is {s.counts.expected}; {items} items times {s.epochs} epochs are asked"
             found.refuse("counts", form.key("counts.expected"), problem, REPACK)
             return
-    if len(outcome.transcripts) > s.counts.expected or count(outcome, expected=s.counts.expected) != s.counts:
+    if len(outcome.transcripts) > s.counts.expected or count(outcome, expected=s.counts.expected, seats=seats_of(s)) != s.counts:
         found.refuse("counts", form.key("counts"), "counts are not those of the evidence", REPACK)
         return
     _report(form, s, outcome, found)

@@ -5,7 +5,8 @@ folder here with a `play.py`, and a line there.
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol
 
 if TYPE_CHECKING:
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
     from evaluators.run import Outcome
     from evaluators.runner import Runner
     from evaluators.values import Model, Panel, Seat
+
+# What a model decodes with where nobody says otherwise and it can be set; every other protocol sends none.
+TEMPERATURES: Mapping[str, float] = MappingProxyType({"case": 1.0})
+# Options of a protocol that no other has any use for.
+CASE_OPTIONS = ("scheme", "grader_mode", "rubrics", "grades", "practice")
 
 
 class Table(NamedTuple):
@@ -22,7 +28,7 @@ class Table(NamedTuple):
     split: "Split"
     model: "Model"
     panel: "Panel"
-    seats: "tuple[Seat, Seat, Seat]"
+    seats: "tuple[Seat, ...]"
 
 
 class Play(Protocol):
@@ -63,4 +69,8 @@ def opening(protocol: str) -> "Callable[[Table, Callable[[str], NoReturn]], Play
         from evaluators.protocols.soup.play import open_soups
 
         return open_soups
+    if protocol == "case":
+        from evaluators.protocols.case.play import open_cases
+
+        return open_cases
     return None
