@@ -1,4 +1,4 @@
-"""Build, check and publish splits: `python -m builders list|build|check|publish|verify`."""
+"""Build, check, seal and publish splits: `python -m builders list|build|check|schema|publish|verify|key|seal|...`."""
 
 import argparse
 import re
@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
-from builders import BENCHMARKS
+from builders import BENCHMARKS, vault_commands
 from builders.hub_commands import add_commands
 
 if TYPE_CHECKING:
     from builders.release import Oddity
+    from builders.splits import Split
     from builders.values import GoldAnswer, Item, Soup, Source
 
 
@@ -38,12 +39,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     from builders.packing import PackError
     from builders.release import ReleaseError, show
     from builders.splits import SplitError
+    from builders.vault import VaultError
     from builders.versions import VersionError
 
     command: Callable[[argparse.Namespace], int] = arguments.command
     try:
         return command(arguments)
-    except (ReleaseError, SplitError, PackError, VersionError) as error:
+    except (ReleaseError, SplitError, PackError, VaultError, VersionError) as error:
         return _fail(str(error), 1)
     except HubError as error:
         return _fail(str(error), 3)
@@ -56,7 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m builders", description="Build benchmark splits from their releases.")
-    commands = parser.add_subparsers(required=True, metavar="list|build|check|publish|verify")
+    commands = parser.add_subparsers(
+        required=True, metavar="list|build|check|schema|publish|verify|key|seal|open|rotate"
+    )
     names = [name for b in BENCHMARKS for name in (b.name, *b.splits)]
 
     show = commands.add_parser("list", help="benchmarks, their splits and the versions built")
@@ -66,9 +70,11 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="report what is odd in a release; exit 1 where something is refused")
     check.set_defaults(command=_check)
     for command in (build, check):
-        command.add_argument("name", metavar="NAME", help=f"benchmark or split: {', '.join(names)}")
+        files = "; or a case file" if command is check else ""
+        command.add_argument("name", metavar="NAME", help=f"benchmark or split: {', '.join(names)}{files}")
+        several = ("sources", "*") if command is check else ("source", "?")
         command.add_argument(
-            "source", nargs="?", metavar="SOURCE", help="folder or file with the release, or Hub repository"
+            several[0], nargs=several[1], metavar="SOURCE", help="folder or file with the release, or Hub repository"
         )
         command.add_argument("--source", dest="source_option", metavar="SOURCE", help="the same as an option")
         command.add_argument("--revision", help="commit (40 hex digits), branch or tag of the Hub repository or clone")
@@ -78,7 +84,10 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--out", type=Path, default=Path("splits"), help="folder of the splits (default: %(default)s)"
         )
+    schema = commands.add_parser("schema", help="print the JSON schema of a case file, for editors")
+    schema.set_defaults(command=_schema)
     add_commands(commands, _version)
+    vault_commands.add_commands(commands, _version, _make_one)
     return parser
 
 
@@ -109,8 +118,37 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _build(arguments: argparse.Namespace) -> int:
+    from builders.release import ReleaseError
+    from builders.splits import write_split
+
+    if private := next(
+        (b for b in BENCHMARKS if arguments.name in {b.name, *b.splits} and b.visibility == "sealed"), None
+    ):
+        raise ReleaseError(
+            f"{private.name} is private and is never written in clear: "
+            f"python -m builders seal {private.splits[0]} SOURCE --recipient AGE1"
+        )
+    made = _make(arguments)
+    # Written only once every split of the benchmark is known to be good.
+    for split in made:
+        folder = write_split(split, root=arguments.out, force=arguments.force)
+        m = split.manifest
+        print(f"{m.ref}: {m.items} items, {m.gold} gold answers, sha256 {m.sha256[:12]} in {folder}")
+    return 0
+
+
+def _make_one(arguments: argparse.Namespace) -> "Split":
+    from builders.release import ReleaseError
+
+    made = _make(arguments)
+    if len(made) != 1:
+        raise ReleaseError(f"{arguments.name} has {len(made)} splits; they are sealed one by one")
+    return made[0]
+
+
+def _make(arguments: argparse.Namespace) -> "list[Split]":
     from builders.release import ReleaseError, describe, group
-    from builders.splits import make_split, write_split
+    from builders.splits import make_split
 
     made = []
     for name, material in _materials(arguments):
@@ -133,18 +171,21 @@ def _build(arguments: argparse.Namespace) -> int:
             print(f"{name}: {material.about}")
         if notes := len(group(material.oddities)):
             print(f"{name}: {notes} kinds of oddities noted; `python -m builders check` lists them")
-    # Written only once every split of the benchmark is known to be good.
-    for split in made:
-        folder = write_split(split, root=arguments.out, force=arguments.force)
-        m = split.manifest
-        print(f"{m.ref}: {m.items} items, {m.gold} gold answers, sha256 {m.sha256[:12]} in {folder}")
-    return 0
+    return made
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from builders.release import describe, group
+    from builders.release import ReleaseError, describe, group
 
     code = 0
+    given = [arguments.name, *arguments.sources]
+    if given[0].endswith((".yaml", ".yml", ".json")):
+        return _check_cases([Path(text) for text in given])
+    if len(arguments.sources) > 1:
+        raise ReleaseError(
+            f"{arguments.name} is checked in one SOURCE; several are for case files (.yaml, .yml, .json)"
+        )
+    arguments.source = next(iter(arguments.sources), None)
     for name, material in _materials(arguments):
         groups = group(material.oddities)
         print(f"{name}: {len(material.items)} items can be built; {len(groups)} kinds of oddities")
@@ -156,10 +197,33 @@ def _check(arguments: argparse.Namespace) -> int:
     return code
 
 
+def _check_cases(paths: Sequence[Path]) -> int:
+    from builders.watson_holmes import describe_cases, read_cases
+
+    code = 0
+    for file in read_cases(paths):
+        refused = sum(o.severity == "refused" for o in file.oddities)
+        code = code or int(refused > 0)
+        about = describe_cases([file.case]) if file.case else f"{refused} to mend"
+        print(f"{file.path}: {about}")
+        for oddity in sorted(file.oddities, key=lambda o: o.severity != "refused"):
+            print(f"  {oddity.severity:<7}  {oddity.item}: {oddity.field}: {oddity.message}")
+    return code
+
+
+def _schema(_: argparse.Namespace) -> int:
+    import json
+
+    from builders.watson_holmes import case_schema
+
+    print(json.dumps(case_schema(), indent=1))
+    return 0
+
+
 def _materials(arguments: argparse.Namespace) -> Iterator[tuple[str, Material]]:
     from builders.release import ReleaseError
 
-    name, source = arguments.name, arguments.source_option or arguments.source
+    name, source = arguments.name, getattr(arguments, "source_option", None) or arguments.source
     for benchmark in BENCHMARKS:
         if name == benchmark.name or name in benchmark.splits:
             splits = benchmark.splits if name == benchmark.name else (name,)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from builders import BENCHMARKS, CANARIES
+from builders.sealed import CIPHERTEXT, check_sealed
 from builders.splits import Split, read_folder, read_manifest
 from builders.values import Benchmark, SplitManifest
 from builders.versions import Fingerprint, Form, fingerprint
@@ -24,8 +25,6 @@ REDISTRIBUTABLE = frozenset(
         *("CC-BY-NC-4.0", "CC-BY-NC-SA-4.0"),
     }
 )
-CIPHERTEXT = "items.age"
-_AGE_HEADER = b"age-encryption.org/v1\n"
 
 
 class PackError(ValueError):
@@ -83,7 +82,7 @@ def pack(root: Path, name: str, version: str, *, prompts_sha256: str | None, ids
     if manifest is None:
         raise PackError(f"{name}@{version} is not built in {root}: python -m builders build {name} --version {version}")
     _check_manifest(manifest, find_benchmark_of(name))
-    if manifest.visibility == "sealed":
+    if manifest.sealed:
         return _sealed(folder, manifest, prompts_sha256)
     if not ids_only:
         check_licence(manifest)
@@ -146,14 +145,7 @@ def _sealed(folder: Path, manifest: SplitManifest, prompts_sha256: str | None) -
             f"{manifest.ref} is sealed, but {', '.join(clear)} lie in {folder} in clear; only manifest.json and "
             f"{CIPHERTEXT} of a sealed split are published: move the others away"
         )
-    path = folder / CIPHERTEXT
-    data = path.read_bytes() if path.is_file() else b""
-    if not data.startswith(_AGE_HEADER):
-        raise PackError(
-            f"{path} is not a file that age encrypted; a sealed split is published as ciphertext or not at all"
-        )
-    if not manifest.sealed_for:
-        raise PackError(f"{manifest.ref} names nobody it is sealed for; seal it for at least one recipient")
+    manifest, data = check_sealed(folder, manifest.split, manifest.version)
     found = Fingerprint(manifest, {}, {}, prompts_sha256, "sealed")
     return Packed(found, {"manifest.json": (folder / "manifest.json").read_bytes(), CIPHERTEXT: data}, {})
 

@@ -50,7 +50,8 @@ def load_published(ref: str) -> Split:
     repo, name, version, pin = match.groups()
 
     def choose(names: Sequence[str]) -> list[str]:
-        chosen = [f"{name}/{file}" for file in ("manifest.json", "items.parquet", "gold.parquet")]
+        rows = ("items.age",) if f"{name}/items.age" in names else ("items.parquet", "gold.parquet")
+        chosen = [f"{name}/{file}" for file in ("manifest.json", *rows)]
         if missing := [path for path in chosen[:2] if path not in names]:
             raise SplitError(f"{repo}@v{version} has no {missing[0]}, so {name} cannot be loaded from there")
         return [path for path in chosen if path in names]
@@ -110,6 +111,9 @@ def _split(folder: Path, release: Release, name: str, form: str) -> Fingerprint:
         return fingerprint(read_folder(folder, name, release.version), prompts_sha256=release.prompts_sha256)
     manifest = read_manifest(folder, name, release.version)
     if form == "sealed":
+        from builders.sealed import check_sealed
+
+        check_sealed(folder, name, release.version)
         return Fingerprint(manifest, {}, {}, release.prompts_sha256, "sealed")
     return Fingerprint(manifest, _ids(folder / "ids.parquet", manifest), {}, release.prompts_sha256, "ids")
 

@@ -110,6 +110,8 @@ def write_split(split: Split, *, root: Path = DEFAULT_ROOT, force: bool = False)
     manifest = split.manifest
     folder = root / manifest.split / manifest.version
     if not force and (folder / "manifest.json").exists():
+        if read_manifest(folder, manifest.split, manifest.version).sealed:
+            raise SplitError(f"{folder} holds a sealed split; give another --version: what is sealed stays sealed")
         if _read(folder) == split:
             return folder
         raise SplitError(
@@ -120,7 +122,7 @@ def write_split(split: Split, *, root: Path = DEFAULT_ROOT, force: bool = False)
         _write_table(_items_table(split), new / "items.parquet")
         if split.gold:
             _write_table(_gold_table(split), new / "gold.parquet")
-        text = json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False)
+        text = json.dumps(manifest.model_dump(mode="json", exclude={"seal"}), indent=2, ensure_ascii=False)
         (new / "manifest.json").write_text(text + "\n", encoding="utf-8")
     return folder
 
@@ -142,6 +144,16 @@ def load_split(ref: str, *, root: Path = DEFAULT_ROOT) -> Split:
         from builders.remote import load_published
 
         return load_published(ref)
+    folder = find_built(ref, root=root)
+    return check_pin(_read(folder), ref.partition("#")[2] or None)
+
+
+def find_built(ref: str, *, root: Path = DEFAULT_ROOT) -> Path:
+    """The folder of a built split, the highest version that fits.
+
+    Raises:
+        SplitError: If the ref is malformed, or the split unknown or not built.
+    """
     match = _REF.fullmatch(ref)
     if match is None:
         raise SplitError(f"{ref!r} is not a split; write it as name, name@1, name@1.0 or name@1.0.0")
@@ -155,7 +167,7 @@ def load_split(ref: str, *, root: Path = DEFAULT_ROOT) -> Split:
     if not fitting:
         have = f"; built are {', '.join(built)}" if built else ""
         raise SplitError(f"{ref} is not built in {root}{have}; build it with: {_build_command(name, wanted, root)}")
-    return check_pin(_read(root / name / fitting[-1]), match[3])
+    return root / name / fitting[-1]
 
 
 def check_pin(split: Split, pin: str | None) -> Split:
@@ -190,7 +202,10 @@ def _versions(folder: Path) -> list[str]:
 
 
 def _build_command(name: str, wanted: str, root: Path) -> str:
-    command = f"python -m builders build {name}"
+    sealed = benchmark_of(name).visibility == "sealed"
+    command = f"python -m builders {'seal' if sealed else 'build'} {name}"
+    if sealed:
+        return f"{command} <folder with its cases> --recipient <age1...>"
     if wanted:
         command += f" --version {'.'.join([*wanted.split('.'), '0', '0'][:3])}"
     if root != DEFAULT_ROOT:
@@ -209,10 +224,17 @@ def _read(folder: Path) -> Split:
 def read_folder(folder: Path, name: str, version: str) -> Split:
     """Read manifest.json, items.parquet and gold.parquet of a folder and check them against each other.
 
+    A sealed split is opened in memory with an identity of the environment.
+
     Raises:
-        SplitError: If they are not the split `name` at `version`, or do not have the digests of the manifest.
+        SplitError: If they are not the split `name` at `version`, do not have the digests of the manifest, or are
+            sealed and no identity opens them.
     """
     manifest = read_manifest(folder, name, version)
+    if manifest.sealed:
+        from builders.sealed import open_sealed
+
+        return open_sealed(folder, name, version).split
     items = _read_rows(folder / "items.parquet", _kind(folder, manifest), manifest.items, manifest.sha256)
     gold: tuple[GoldAnswer, ...] = ()
     if manifest.gold_sha256 is not None:
