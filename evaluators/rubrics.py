@@ -83,7 +83,9 @@ def write_rubrics(found: RubricSet, path: Path, *, manifest: SplitManifest) -> N
         "# Marking rubrics: what every player's answers are graded by. Edit them as a person, and name yourself as\n"
         "# `reviewer`; an edit makes another digest, and so a condition of its own on the board.\n"
     )
-    data = (head + yaml.safe_dump(found.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=110)).encode()
+    data = (
+        head + yaml.safe_dump(found.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=110)
+    ).encode()
     if manifest.visibility == "sealed":
         from builders.vault import encrypt
 
@@ -166,7 +168,9 @@ def checked(rubrics: RubricSet, split: Split, *, mode: int, where: str) -> Rubri
             f"({m.sha256[:12]}); grades by another truth are no grades: have rubrics written for this version"
         )
     if rubrics.mode != mode:
-        raise RubricError(f"{where}: rubrics of mode {rubrics.mode}, the grader has mode {mode}; name others: --rubrics")
+        raise RubricError(
+            f"{where}: rubrics of mode {rubrics.mode}, the grader has mode {mode}; name others: --rubrics"
+        )
     have = [(r.item_id, r.question) for r in rubrics.rubrics]
     wanted = graded_questions(split)
     if len(set(have)) != len(have) or set(have) != set(wanted):

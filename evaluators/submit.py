@@ -112,7 +112,9 @@ def _case_options(group: Any) -> None:
         "--grader-mode", type=int, choices=range(1, 6), help="what graders are shown; 5 (default) and 4 go by a rubric"
     )
     group.add_argument("--rubrics", type=Path, metavar="F", help="marking rubrics (default: those beside the split)")
-    group.add_argument("--grades", type=Path, metavar="F", help="people's grades of the answers, one JSON object a line")
+    group.add_argument(
+        "--grades", type=Path, metavar="F", help="people's grades of the answers, one JSON object a line"
+    )
     group.add_argument(
         "--practice", action="store_const", const=True, help="play the practice case too; it is never graded"
     )

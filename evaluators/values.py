@@ -337,7 +337,7 @@ class Estimate(Value):
     provider: Name
     metric: str
     estimand: Literal["these items", "items like these"]
-    method: Literal["layton", "ppi", "betabin", "lsre", "wilson", "cluster-t"]
+    method: Literal["layton", "ppi", "betabin", "lsre", "wilson", "cluster-t", "bootstrap"]
     value: float
     low: float
     high: float

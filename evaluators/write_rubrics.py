@@ -129,7 +129,11 @@ async def _all(
         for item, n in queue:
             case = cases[item]
             question = case.questions[n - 1]
-            values = {"question": question, "examples": question.examples, "solution": case.solution if solved else None}
+            values = {
+                "question": question,
+                "examples": question.examples,
+                "solution": case.solution if solved else None,
+            }
             try:
                 found[item, n] = await Desk(runner.complete(model), model.decoding, text).need(RUBRIC, values, Rubric)
             except GameEndedError:

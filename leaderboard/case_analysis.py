@@ -119,9 +119,7 @@ def regress(
         raise ValueError(f"{len(difference)} differences; each feature needs as many values")
     design = np.column_stack([np.ones(len(difference)), *(features[name] for name in names)])
     if len(difference) <= design.shape[1] or np.linalg.matrix_rank(design) < design.shape[1]:
-        raise ValueError(
-            f"{len(difference)} questions do not tell {len(names)} features apart; take fewer features"
-        )
+        raise ValueError(f"{len(difference)} questions do not tell {len(names)} features apart; take fewer features")
     point = np.linalg.lstsq(design, difference)[0]
     chosen = rng.integers(len(difference), size=(draws, len(difference)))
     # A draw that holds too few different questions has no coefficients of its own; the pseudo-inverse gives it the

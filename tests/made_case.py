@@ -36,7 +36,7 @@ def case(name: str = "a", locations: int = 4, questions: int = 2, **fields: Any)
 def built(root: Path, cases: Sequence[Case]) -> Split:
     """A split of cases, built below `root`."""
     split = make_split("sample-case", cases, version="1.0.0", sources=[SOURCE])
-    write_split(split, root)
+    write_split(split, root=root)
     return split
 
 
@@ -51,7 +51,7 @@ def table(body: Body, _: int = 1) -> Answer:
     wanted = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
     level = {"definition": "d", "examples": ["one", "two"], "edge_cases": "e"}
     replies: dict[str, Any] = {
-        "CaseAnswers": lambda: {key: f"{key} of {n}" for key in wanted["required"]},
+        "CaseAnswers": lambda: {key: f"Reply {n} to {key}" for key in wanted["required"]},
         "LocationReply": lambda: {"location": left_of(body)[-1]},
         "GradeReply": lambda: {"score": n % 4},
         "Rubric": lambda: {"levels": [level] * 4, "steps": f"Read it {n} times."},

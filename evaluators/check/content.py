@@ -168,7 +168,10 @@ def _check_counts(form: Form, s: Submission, index: SplitIndex | None, found: Fi
             problem = f"counts.expected is {s.counts.expected}; {items} items times {s.epochs} epochs are asked"
             found.refuse("counts", form.key("counts.expected"), problem, REPACK)
             return
-    if len(outcome.transcripts) > s.counts.expected or count(outcome, expected=s.counts.expected, seats=seats_of(s)) != s.counts:
+    if (
+        len(outcome.transcripts) > s.counts.expected
+        or count(outcome, expected=s.counts.expected, seats=seats_of(s)) != s.counts
+    ):
         found.refuse("counts", form.key("counts"), "counts are not those of the evidence", REPACK)
         return
     _report(form, s, outcome, found)

@@ -64,7 +64,9 @@ def quote(
         ]
         asked = sum(n * count_tokens(seat.model, p) for n, p in prompt)
         scale = epochs * calls / sum(n for n, _ in prompt)
-        rows.append(Quote(f"judge {seat.judge}", seat.model, epochs * calls, round(asked * scale), epochs * calls * GRADE))
+        rows.append(
+            Quote(f"judge {seat.judge}", seat.model, epochs * calls, round(asked * scale), epochs * calls * GRADE)
+        )
     note = (
         f"Output is assumed: {ANSWER} tokens an answer, {GRADE} a grade. A judge's calls are the most there can be: an "
         "answer given again word for word is graded once. Thinking, repairs and retries come on top."
@@ -75,7 +77,10 @@ def quote(
 def _game(case: Case, settings: CaseSettings, texts: Texts) -> list[tuple[Message, Message]]:
     """The prompts of one game whose locations are visited in the order of their list."""
     found, places = [], range(len(case.locations))
-    previous = {"discussion": " ".join(["word"] * DISCUSSION), "answers": [" ".join(["word"] * ANSWER)] * len(case.questions)}
+    previous = {
+        "discussion": " ".join(["word"] * DISCUSSION),
+        "answers": [" ".join(["word"] * ANSWER)] * len(case.questions),
+    }
     for n in range(len(case.locations) + 1):
         values = values_of(case, places[:n]) | {"scheme": settings.scheme}
         found.append(texts.prompts["answer"].messages(values))
