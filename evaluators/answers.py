@@ -157,6 +157,11 @@ class CaseGame(Value):
     calls: int = Field(0, ge=0, description="Questions put to the player; repairs come on top.")
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """What the player wrote besides the answers: nothing is kept of it."""
+        return ()
+
+    @property
     def measures(self) -> dict[str, float]:
         """Facts about the course of the game, by name: counts."""
         return {

@@ -1,4 +1,4 @@
-"""Published numbers of cases: grades from 0 to 3, means over questions, clustered by case, and percentiles of people."""
+"""Published numbers of cases: mean grades over questions, 0 to 3, clustered by case, and percentiles of people."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -44,13 +44,13 @@ def solved(stored: Stored, own: Measured) -> Solved:
             rows.setdefault((case, n), {})[repeats[case]] = attempt
         repeats[case] += 1
     questions, epochs = tuple(rows), max(repeats.values(), default=0)
-    found = {}
+    found: dict[str, Floats] = {}
     for metric in (*METRICS["case"], *(f"human {m}" for m in METRICS["case"])):
         table = np.full((epochs, len(questions)), np.nan)
         for column, (question, places) in enumerate(rows.items()):
             known = own.values.get(f"{metric} q{question[1]}")
-            for repeat, attempt in places.items() if known is not None else ():
-                table[repeat, column] = known[attempt]
+            if known is not None:
+                table[list(places), column] = known[list(places.values())]
         found[metric] = table
     names = sorted(name for name in own.values if name.startswith("stage "))
     curves = [np.array([own.values[name][attempt] for name in names]) for attempt in range(len(own.clusters))]
@@ -152,7 +152,7 @@ def _notes(one: Solved, values: Floats) -> tuple[str, ...]:
     s, unknown = one.stored.submission, int((~np.isfinite(values)).sum())
     counts = {
         f"of {s.counts.expected} cases without any answer, 0 by rule": s.counts.no_answer,
-        f"of {len(values)} questions unknown (failed, ungraded or missing): not in the mean, at 0 in the low end and at "
+        f"of {len(values)} questions unknown (failed, ungraded, missing): not in the mean, at 0 in the low end and at "
         f"{MOST:g} in the high end": unknown,
     }
     return tuple(f"{count} {what}" for what, count in counts.items() if count)

@@ -1,4 +1,4 @@
-"""Marking rubrics of a split of cases: written once by a named model, the same for every player; sealed with the split."""
+"""Marking rubrics of a split of cases: written once by a named model, used for every player, sealed with the split."""
 
 from collections.abc import Mapping
 from hashlib import sha256

@@ -1,7 +1,7 @@
 """Have the rubrics of a split of cases written: python -m evaluators.write_rubrics --split sample-case --writer MODEL
 
-Done once, by a named model; every player is graded by the same rubrics. People may read and edit the YAML file; that of a
-sealed split is encrypted, and so is what the writer said.
+Done once, by a named model; every player is graded by the same rubrics. People may read and edit the YAML file; that of
+a sealed split is encrypted, and so is what the writer said.
 """
 
 import argparse
@@ -82,8 +82,8 @@ def _write(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         found = asyncio.run(_all(split, model, text, runner, solved=options.grader_mode == 4))
     if lost := [f"{item} question {n}" for item, n in wanted if (item, n) not in found]:
         print(
-            f"error: no rubric for {len(lost)} of {len(wanted)} questions ({', '.join(lost[:5])}); nothing was written, "
-            "what was paid for is kept: the same command asks again for calls that failed, another --writer or --seed "
+            f"error: no rubric for {len(lost)} of {len(wanted)} questions ({', '.join(lost[:5])}); nothing was "
+            "written, what was paid for is kept: the same command asks again for calls that failed, another --writer or --seed "
             "for replies that could not be read",
             file=sys.stderr,
         )

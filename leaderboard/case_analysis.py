@@ -67,7 +67,8 @@ def order_correlation(first: Order, second: Order) -> float:
     if len(first) < 2 or sorted(first) != wanted or sorted(second) != wanted:
         raise ValueError("both orders must hold every location of the case once")
     turns = np.array([np.argsort(order) for order in (first, second)], dtype=np.float64)
-    return float(np.corrcoef(turns)[0, 1])
+    table: Floats = np.atleast_2d(np.corrcoef(turns))
+    return float(table[0, 1])
 
 
 def order_agreement(

@@ -147,8 +147,8 @@ class SoupBoard(NamedTuple):
 def soup_boards(store: Store) -> tuple[SoupBoard, ...]:
     """Work out one board for every split of puzzles that has players or published scores, by name."""
     stored = [s.submission for s in store.submissions() if s.submission.protocol == "soup"]
-    mine = {b.name for b in BENCHMARKS if b.protocol == "soup"}
-    published = [p for p in store.published_scores() if p.benchmark in mine]
+    soups = {b.name for b in BENCHMARKS if b.protocol == "soup"}
+    published = tuple(p for p in store.published_scores() if p.benchmark in soups)
     benchmark = {s.split: s.benchmark for s in stored} | {p.split: p.benchmark for p in published}
     found = [_board(store, split, benchmark[split], stored, published) for split in sorted(benchmark)]
     return tuple(board._replace(languages=_languages(board, found)) for board in found)

@@ -2,8 +2,8 @@
 
 Every question to the player is a fresh one: it holds all that was read and nothing that was answered. Policy for games
 that do not go well: where the player declines or cannot be read after two tries it has no answers at that stage (0 by
-rule) and the game goes on; a choice that cannot be read becomes the first location left, and is recorded as such. A call
-that fails ends the game: failed, neither right nor wrong; the same command goes on at its stage.
+rule) and the game goes on; a choice that cannot be read becomes the first location left, and is recorded as such. A
+call that fails ends the game: failed, neither right nor wrong; the same command goes on at its stage.
 """
 
 from collections.abc import Mapping, Sequence

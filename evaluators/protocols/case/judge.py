@@ -1,7 +1,7 @@
 """One grader on the answers of one case: every answer at every stage gets a grade from 0 to 3.
 
-Source: Leelawat & Griffin 2026, section 3.2.2. One departure: an answer that is given again word for word at a later stage
-is the same question to the grader, and is put once.
+Source: Leelawat & Griffin 2026, section 3.2.2. One departure: an answer that is given again word for word at a later
+stage is the same question to the grader, and is put once.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What a run of cases would cost: prompts of the real cases in the order of their lists, with answers of usual length."""
+"""What a run of cases would cost: prompts of the real cases in the order of their lists, answers of usual length."""
 
 from collections.abc import Mapping, Sequence
 
