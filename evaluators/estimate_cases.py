@@ -27,7 +27,7 @@ class Solved(NamedTuple):
     stored: Stored
     questions: tuple[Question, ...]
     values: Mapping[str, Floats]  # by metric, shape (repeats, questions)
-    stages: tuple[Floats, ...]  # mean grade at each stage, one array an attempt
+    stages: tuple[tuple[str, int, Floats], ...]  # an attempt: case, its questions, mean grade at each stage
 
     def scores(self, metric: str = "overall") -> dict[Question, Floats]:
         """Scores of each question over the repeats."""
@@ -52,9 +52,18 @@ def solved(stored: Stored, own: Measured) -> Solved:
             if known is not None:
                 table[list(places), column] = known[list(places.values())]
         found[metric] = table
+    return Solved(stored, questions, found, _stages(own, count))
+
+
+def _stages(own: Measured, questions: Floats) -> tuple[tuple[str, int, Floats], ...]:
+    locations = own.values.get("game locations", np.zeros(len(own.clusters)))
     names = sorted(name for name in own.values if name.startswith("stage "))
-    curves = [np.array([own.values[name][attempt] for name in names]) for attempt in range(len(own.clusters))]
-    return Solved(stored, questions, found, tuple(curve[np.isfinite(curve)] for curve in curves))
+    table = np.array([own.values[name] for name in names]).reshape(len(names), len(own.clusters))
+    return tuple(
+        (case, int(questions[n]), table[: int(locations[n]) + 1, n])
+        for n, case in enumerate(own.clusters)
+        if np.isfinite(questions[n]) and np.isfinite(locations[n])
+    )
 
 
 def solvers(store: Store, split: str, version: str, jury: str) -> tuple[Solved, ...]:
@@ -85,7 +94,7 @@ def people(everyone: Sequence[Solved], condition: str) -> tuple[Solved, ...]:
 def estimate_cases(store: Store, split: str, version: str, jury: str, condition: str) -> tuple[Estimate, ...]:
     """Estimate every player on one split under one jury and condition, best first by `overall`.
 
-    Each gets overall, progressive and final with intervals clustered by case; `ppi` for overall where people graded
+    Each gets overall, progressive and final with intervals clustered by case, and its grades along the way; `ppi` for overall where people graded
     its answers in two cases or more; and its percentile, as a share, where two people or more played the same cases.
     The intervals of `overall` give the ranks. A submission of which no grade is known has no estimate.
     """
@@ -123,7 +132,25 @@ def _estimates(one: Solved, humans: Sequence[Solved]) -> list[Estimate]:
     if len({case for case, take in zip(clusters, both, strict=True) if take}) > 1:
         interval = _scaled(cluster_ppi(human / MOST, jury / MOST, clusters, level=LEVEL))
         found.append(_estimate(one, "overall", interval, n=len(jury), method="ppi", n_human=int(both.sum())))
-    return found + _percentile(one, humans)
+    return [*found, *_curves(one), *_percentile(one, humans)]
+
+
+def _curves(one: Solved) -> list[Estimate]:
+    """Mean grade after n locations (`after 03`), and with n still unread (`left 03`), as questions go, by case.
+
+    Cases differ in length, so that either end has more of them; an attempt's place n counts where it has one.
+    """
+    found = []
+    longest = max((len(curve) for _, _, curve in one.stages), default=0)
+    for name, step in (("after", 1), ("left", -1)):
+        for n in range(longest):
+            there = [(case, q, curve[::step][n]) for case, q, curve in one.stages if len(curve) > n]
+            values = np.array([grade for _, q, grade in there for _ in range(q)])
+            if np.isfinite(values).any():
+                clusters = [case for case, q, _ in there for _ in range(q)]
+                interval = _scaled(cluster_mean(values / MOST, clusters, level=LEVEL))
+                found.append(_estimate(one, f"{name} {n:02}", interval, n=len(values)))
+    return found
 
 
 def _percentile(one: Solved, humans: Sequence[Solved]) -> list[Estimate]:

@@ -40,7 +40,7 @@ def _report_cases(store: Store, s: Submission) -> str:
     lines = ["", f"{s.model.name} on {s.ref}, {s.condition}, jury {s.jury}", _counts(s)]
     if not own:
         return "\n".join([*lines, "nothing to estimate: no question has a score"])
-    for e in own:
+    for e in (e for e in own if not e.metric.startswith(("after ", "left "))):
         name = f"{e.metric}, tied to people's grades" if e.method == "ppi" else e.metric
         scale = 100.0 if e.metric == "percentile" else 1.0
         what = f"of people, 95 %, {e.notes[0]}" if e.metric == "percentile" else f"of {MOST:g}  n {e.n}"

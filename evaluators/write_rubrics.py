@@ -83,8 +83,8 @@ def _write(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     if lost := [f"{item} question {n}" for item, n in wanted if (item, n) not in found]:
         print(
             f"error: no rubric for {len(lost)} of {len(wanted)} questions ({', '.join(lost[:5])}); nothing was "
-            "written, what was paid for is kept: the same command asks again for calls that failed, another --writer or --seed "
-            "for replies that could not be read",
+            "written, what was paid for is kept: the same command asks again for calls that failed, another --writer "
+            "or --seed for replies that could not be read",
             file=sys.stderr,
         )
         return OUTSIDE

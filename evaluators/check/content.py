@@ -79,8 +79,8 @@ def _check_attempts(form: Form, s: Submission, index: SplitIndex | None, found: 
             found.refuse("mixed", where, "is not of the split, model and condition of submission.yaml", REPACK)
         if t.transcript_id != transcript_id(s.submission_id, t.item_id, t.epoch):
             found.refuse("transcript-id", where, f"transcript_id {t.transcript_id} is not that of this attempt", REPACK)
-        if s.protocol == "case" and (problem := odd_case(t, s)):
-            found.refuse("game", where, problem, REPACK)
+        if s.protocol == "case" and (odd := odd_case(t, s)):
+            found.refuse("game", where, odd, REPACK)
         _check_texts(where, t, found)
 
 
@@ -134,8 +134,8 @@ def _check_verdict(where: str, v: Verdict, attempt: Transcript, s: Submission, f
     elif v.kind == "model" and attempt.failure is not None:
         found.refuse("no-attempt", where, "a verdict on a call that failed", REPACK)
     odd = v.score not in (0, 1, None) or (v.score is not None and v.marks and v.score != all(v.marks.values()))
-    if s.protocol == "case" and (problem := odd_grade(v, attempt)):
-        found.refuse("score", where, problem, REPACK)
+    if s.protocol == "case" and (wrong := odd_grade(v, attempt)):
+        found.refuse("score", where, wrong, REPACK)
     if odd and s.protocol == "riddle":
         found.refuse("score", where, f"score {v.score} is not that of its marks", "a riddle's score is 0 or 1")
     if v.kind == "model" and v.judge not in s.judges:
