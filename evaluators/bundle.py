@@ -112,7 +112,7 @@ def read_submission(folder: Path) -> Submission:
     """
     path = folder / "submission.yaml"
     try:
-        return Submission.model_validate(yaml.load(_bytes(path, MOST_YAML_BYTES), Loader=PlainLoader))  # noqa: S506
+        return Submission.model_validate(yaml.load(read_bytes(path, MOST_YAML_BYTES), Loader=PlainLoader))  # noqa: S506
     except ValidationError as error:
         raise BundleError(f"{path}: {_first(error)}") from None
     except (
@@ -124,7 +124,12 @@ def read_submission(folder: Path) -> Submission:
         raise BundleError(f"{path}: {' '.join(str(error).split())[:300]}") from None
 
 
-def _bytes(path: Path, most: int) -> bytes:
+def read_bytes(path: Path, most: int) -> bytes:
+    """Read a file of a bundle.
+
+    Raises:
+        BundleError: If it is not a plain file of at most `most` bytes.
+    """
     if path.is_symlink() or not path.is_file():
         raise BundleError(f"{path}: a plain file is expected here")
     if path.stat().st_size > most:
@@ -133,11 +138,11 @@ def _bytes(path: Path, most: int) -> bytes:
 
 
 def _read_rows(path: Path, digest: FileDigest, form: type[T]) -> tuple[T, ...]:
-    data = _bytes(path, MOST_FILE_BYTES)
+    data = read_bytes(path, MOST_FILE_BYTES)
     if sha256(data).hexdigest() != digest.sha256:
         raise BundleError(f"{path}: its sha256 is not the one in submission.yaml; write the bundle again")
     rows: list[T] = []
-    for number, line in enumerate(_lines(path, data), start=1):
+    for number, line in enumerate(read_lines(path, data), start=1):
         try:
             rows.append(form.model_validate_json(line))
         except ValidationError as error:
@@ -147,7 +152,12 @@ def _read_rows(path: Path, digest: FileDigest, form: type[T]) -> tuple[T, ...]:
     return tuple(rows)
 
 
-def _lines(path: Path, data: bytes) -> Iterator[bytes]:
+def read_lines(path: Path, data: bytes) -> Iterator[bytes]:
+    """Unpack the lines of a file of evidence.
+
+    Raises:
+        BundleError: If it is not whole, or unpacks to more than a bundle may hold.
+    """
     import zstandard
 
     total = 0

@@ -78,6 +78,21 @@ class Journal:
     def __len__(self) -> int:
         return len(self._offsets)
 
+    def _encode(self, line: str) -> bytes:
+        """Bytes of a line as the file has it, without a line break in them."""
+        return line.encode()
+
+    def _decode(self, data: bytes) -> dict[str, Any]:
+        """The object that `_encode` was given as JSON.
+
+        Raises:
+            ValueError: If it is none.
+        """
+        found = json.loads(data)
+        if not isinstance(found, dict):
+            raise ValueError("no object")  # noqa: TRY004 - one kind of error for every damage
+        return found
+
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         self._file.seek(0)
         at = 0
@@ -94,7 +109,7 @@ class Journal:
                 self._file.truncate(at)
                 break
             try:
-                self._offsets[json.loads(line)["key"]] = at
+                self._offsets[self._decode(line)["key"]] = at
             except (ValueError, KeyError, TypeError):
                 raise JournalError(
                     f"{self.path}:{number}: damaged line; delete it (its call is then made again) or restore the file"
@@ -108,7 +123,7 @@ class Journal:
             return None
         self._file.seek(at)
         try:
-            return Reply.model_validate(json.loads(self._file.readline())["reply"])
+            return Reply.model_validate(self._decode(self._file.readline())["reply"])
         except (ValidationError, ValueError) as error:
             raise JournalError(
                 f"{self.path}: the reply at byte {at} cannot be read ({error}); move the file away"
@@ -125,7 +140,7 @@ class Journal:
             ensure_ascii=False,
             sort_keys=True,
         )
-        data = line.encode() + b"\n"
+        data = self._encode(line) + b"\n"
         try:
             self._file.seek(0, os.SEEK_END)
             self._file.write(data)

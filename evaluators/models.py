@@ -59,6 +59,24 @@ def _litellm() -> ModuleType:
     return litellm
 
 
+def hush() -> None:
+    """Let litellm print and hand on nothing of a call, whatever debugging somebody switched on.
+
+    Its loggers are the caller's to silence: they are those of the standard library.
+    """
+    litellm = _litellm()
+    quiet: dict[str, object] = {
+        "set_verbose": False,
+        "log_raw_request_response": False,
+        "turn_off_message_logging": True,
+        "cache": None,
+    }
+    hooks = ["callbacks", "input_callback", "success_callback", "failure_callback", "service_callback"]
+    hooks += ["_async_input_callback", "_async_success_callback", "_async_failure_callback"]
+    for name, value in (quiet | {name: [] for name in hooks}).items():
+        setattr(litellm, name, value)
+
+
 def prepare(model: Model) -> None:
     """Refuse, before anything is sent, a model that cannot be called.
 

@@ -66,6 +66,19 @@ def _report_means(store: Store, s: Submission) -> str:
     return "\n".join([*lines, *(f"  note: {note}" for note in own[0].notes)])
 
 
+def report_sealed(submission: Submission, estimates: Sequence[Estimate]) -> str:
+    """Say what may be said of a run on a sealed split: its numbers as a whole."""
+    s = submission
+    lines = ["", f"{s.model.name} on {s.ref} (sealed), {s.condition}, jury {s.jury}", _counts(s)]
+    if not estimates:
+        return "\n".join([*lines, "nothing to estimate: no attempt has a score"])
+    lines += [
+        f"  {e.metric:20} {100 * e.value:5.1f}  [{100 * e.low:.1f}, {100 * e.high:.1f}]  n {e.n}" for e in estimates
+    ]
+    lines.append("  (means in points, 95 % for items like these, clustered; the evidence is encrypted)")
+    return "\n".join([*lines, *(f"  note: {note}" for note in estimates[0].notes)])
+
+
 def _counts(submission: Submission) -> str:
     c = submission.counts
     parts = [f"{c.expected} attempts: {c.scored} judged"]

@@ -86,7 +86,7 @@ def write_rubrics(found: RubricSet, path: Path, *, manifest: SplitManifest) -> N
     data = (
         head + yaml.safe_dump(found.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=110)
     ).encode()
-    if manifest.visibility == "sealed":
+    if manifest.sealed:
         from builders.vault import encrypt
 
         data = encrypt(data, manifest.sealed_for)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from builders.splits import Split, load_split
+from builders.splits import Split
 from builders.values import SplitManifest
 from evaluators.bundle import Bundle, write_bundle
 from evaluators.journal import Journal
@@ -18,6 +18,8 @@ from evaluators.protocols import CASE_OPTIONS, TEMPERATURES, Play, Table, openin
 from evaluators.run import Outcome
 from evaluators.runner import Runner
 from evaluators.scores import SEATS
+from evaluators.sealed_bundle import SealedBundle, write_sealed_bundle
+from evaluators.sealing import aggregates, open_journal
 from evaluators.submission import began, identity, submission
 from evaluators.values import Decoding, Evidence, Model, Panel, Seat
 
@@ -53,7 +55,7 @@ class Session(NamedTuple):
         """Say what the run would cost."""
         return self.play.quote()
 
-    def run(self) -> Bundle:
+    def run(self) -> Bundle | SealedBundle:
         """Solve, judge, write the bundle.
 
         Raises:
@@ -67,7 +69,7 @@ class Session(NamedTuple):
             panel = panel_that_sat(panel, self.seats, {v.judge for v in outcome.verdicts if v.kind == "model"})
         date = began(self.folder, self.name)
         if outcome is None:
-            with Journal(self.folder / "journal.jsonl") as journal:
+            with open_journal(self.folder / "journal.jsonl", self.manifest) as journal:
                 outcome = asyncio.run(self._call(journal))
         described = submission(
             self.name,
@@ -83,8 +85,14 @@ class Session(NamedTuple):
             evidence=EVIDENCE[bool(self.options.predictions), bool(self.options.judge_files)],
             **{name: getattr(self.options, name) for name in SAID},
         )
+        if self.manifest.sealed:
+            return self._seal(Bundle(described, outcome.transcripts, outcome.verdicts))
         complete = write_bundle(self.bundle_folder, described, outcome.transcripts, outcome.verdicts)
         return Bundle(complete, outcome.transcripts, outcome.verdicts)
+
+    def _seal(self, bundle: Bundle) -> SealedBundle:
+        shown = aggregates(self.split, bundle)
+        return write_sealed_bundle(self.bundle_folder, bundle, shown, recipients=self.manifest.sealed_for)
 
     async def _call(self, journal: Journal) -> Outcome:
         runner = Runner(journal, concurrency=self.options.concurrency, timeout=self.options.timeout)
@@ -101,17 +109,17 @@ EVIDENCE: dict[tuple[bool, bool], Evidence] = {
 SAID = ("open_weights", "url", "release_date", "contamination", "contact", "note")
 
 
-def open_session(options: argparse.Namespace, *, refuse: Callable[[str], NoReturn]) -> Session:
+def open_session(options: argparse.Namespace, split: Split, *, refuse: Callable[[str], NoReturn]) -> Session:
     """Turn options into a run; nothing is sent or written.
 
     Args:
+        split: The split that the options name.
         refuse: Ends the program with a usage error.
 
     Raises:
-        SplitError, JuryError, PromptError, PointsError, PredictionError: If split, jury, prompts, reference points or
+        JuryError, PromptError, PointsError, PredictionError: If split, jury, prompts, reference points or
             brought files cannot be used.
     """
-    split = load_split(options.split, root=options.splits)
     open_play = opening(split.manifest.protocol)
     if open_play is None:
         refuse(f"split {split.manifest.ref} is of protocol {split.manifest.protocol!r}; this checkout does not run it")

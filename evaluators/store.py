@@ -3,6 +3,7 @@
 It holds nothing that the bundles do not: delete it, and `python -m leaderboard build` makes it again.
 """
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from evaluators.responders import ResponderCheck
 from evaluators.scores import seats_of
 from evaluators.tables import Item, Row, published_rows, published_score_rows, split_rows, submission_rows
 from evaluators.values import (
+    Estimate,
     Published,
     PublishedScore,
     Submission,
@@ -32,9 +34,12 @@ if TYPE_CHECKING:
     import duckdb
 
 Values = Sequence[str] | Mapping[str, str | None]
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
+# A store that is gone when it is closed, and never spills to disk.
+IN_MEMORY = ":memory:"
 TABLES = (
     *("splits", "items", "puzzles", "submissions", "transcripts", "verdicts", "scores", "labels", "games"),
+    "sealed",
     *("responder_checks", "published", "published_scores"),
 )
 
@@ -48,6 +53,14 @@ class Stored(NamedTuple):
 
     submission: Submission
     tier: Tier
+
+
+class Sealed(NamedTuple):
+    """A run on a sealed split, as a whole."""
+
+    submission: Submission
+    tier: Tier
+    estimates: tuple[Estimate, ...]
 
 
 class Attempts(NamedTuple):
@@ -109,7 +122,9 @@ def open_store(path: Path | str, *, read_only: bool = False) -> "Iterator[Store]
     if read_only and not path.exists():
         raise StoreError(f"there is no store at {str(path)!r}; `python -m leaderboard build` makes it from the bundles")
     try:
-        connection = duckdb.connect(str(path), read_only=read_only)
+        connection = duckdb.connect(
+            str(path), read_only=read_only, config={"temp_directory": ""} if str(path) == IN_MEMORY else {}
+        )
     except duckdb.Error as error:
         raise _refusal(error, path) from error
     try:
@@ -130,7 +145,11 @@ class Store:
         self._inside = False
 
     def write_split(self, manifest: SplitManifest, items: Sequence[Item]) -> None:
-        """Put a split and the order of its items in place of what the store holds of that split and version."""
+        """Put a split and the order of its items in place of what the store holds of that split and version.
+
+        Of a sealed split only a store in memory takes the items.
+        """
+        items = () if manifest.sealed and str(self.path) != IN_MEMORY else items
         self._replace(split_rows(manifest, items), {"split": manifest.split, "version": manifest.version})
 
     def write_submission(
@@ -143,15 +162,39 @@ class Store:
 
         Raises:
             ValueError: If a verdict is about no transcript of the submission.
-            StoreError: If the store cannot be written; then it holds what it held before.
+            StoreError: If the store cannot be written; then it holds what it held before. If the split is sealed, and
+                the store on disk.
         """
+        if str(self.path) != IN_MEMORY and self._is_sealed(submission):
+            raise StoreError(f"{submission.ref} is sealed: a store on disk takes of it what `write_sealed` writes")
         seats = None if tier == "released" else seats_of(submission)
         rows = submission_rows(submission, transcripts, verdicts, tier=tier, seats=seats)
         self._replace(rows, {"submission_id": submission.submission_id})
 
+    def write_sealed(self, submission: Submission, estimates: Sequence[Estimate], *, tier: Tier) -> None:
+        """Put a run on a sealed split, as a whole, in place of what the store holds under its `submission_id`."""
+        s, shown = submission, [e.model_copy(update={"tier": tier}).model_dump(mode="json") for e in estimates]
+        row: Row = (s.submission_id, s.split, s.version, tier, s.model_dump_json(), json.dumps(shown))
+        self._replace({"sealed": [row]}, {"submission_id": s.submission_id})
+
+    def sealed(self) -> tuple[Sealed, ...]:
+        """Runs on sealed splits, by `submission_id`."""
+        rows = self._run("SELECT submission, tier, estimates FROM sealed ORDER BY submission_id").fetchall()
+        return tuple(
+            Sealed(
+                Submission.model_validate_json(s), tier, tuple(Estimate.model_validate(e) for e in json.loads(found))
+            )
+            for s, tier, found in rows
+        )
+
+    def _is_sealed(self, submission: Submission) -> bool:
+        query = "SELECT manifest FROM splits WHERE split = ? AND version = ?"
+        held = self._run(query, [submission.split, submission.version]).fetchall()
+        return any(SplitManifest.model_validate_json(text).sealed for (text,) in held)
+
     def remove_submission(self, submission_id: str) -> None:
         """Take a submission and its evidence out; nothing happens where there is none of that name."""
-        tables = ("submissions", "transcripts", "verdicts", "scores", "labels")
+        tables = ("submissions", "transcripts", "verdicts", "scores", "labels", "sealed")
         self._replace({table: [] for table in tables}, {"submission_id": submission_id})
 
     def write_published(self, rows: Sequence[Published]) -> None:

@@ -158,6 +158,7 @@ def guarded(command: Any) -> int:
     from evaluators.prompts import PromptError
     from evaluators.rubrics import RubricError
     from evaluators.runner import ServiceDownError
+    from evaluators.sealing import SealedRunError
     from evaluators.store import StoreError
 
     again = "what was paid for is kept; the same command goes on from there"
@@ -169,6 +170,9 @@ def guarded(command: Any) -> int:
     ) as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED
+    except SealedRunError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.code
     except ValidationError as error:
         first = error.errors()[0]
         print(f"error: {'.'.join(map(str, first['loc']))}: {first['msg']}, not {first['input']!r}", file=sys.stderr)
@@ -186,17 +190,22 @@ def guarded(command: Any) -> int:
 
 
 def _submit(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    from builders.splits import load_split
+    from evaluators.sealing import discreet
     from evaluators.session import open_session
 
-    session = open_session(options, refuse=p.error)
-    if options.dry_run:
-        print(session.quote())
-        return DONE
-    return _evaluate(session)
+    split = load_split(options.split, root=options.splits)
+    with discreet(split.manifest):
+        session = open_session(options, split, refuse=p.error)
+        if options.dry_run:
+            print(session.quote())
+            return DONE
+        return _evaluate(session)
 
 
 def _evaluate(session: "Session") -> int:
-    from evaluators.report import report
+    from evaluators.report import report, report_sealed
+    from evaluators.sealed_bundle import SealedBundle
     from evaluators.store import open_store, store_path
     from evaluators.values import own_tier
 
@@ -205,8 +214,12 @@ def _evaluate(session: "Session") -> int:
         store.write_split(session.manifest, session.split.items)
     bundle = session.run()
     with open_store(store_path()) as store:
-        store.write_submission(*bundle, tier=own_tier(bundle.submission))
-        print(report(store, bundle.submission))
+        if isinstance(bundle, SealedBundle):
+            store.write_sealed(*bundle, tier=own_tier(bundle.submission))
+            print(report_sealed(bundle.submission, bundle.estimates))
+        else:
+            store.write_submission(*bundle, tier=own_tier(bundle.submission))
+            print(report(store, bundle.submission))
     print(f"bundle: {session.bundle_folder}")
     failed = bundle.submission.counts.failed
     if failed:

@@ -46,22 +46,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; every error is one line on stderr and an exit code."""
     p = parser()
     options = p.parse_args(argv)
-    return guarded(lambda: _write(p, options))
+    return guarded(lambda: _open(p, options))
 
 
-def _write(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+def _open(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    from builders.splits import load_split
+    from evaluators.sealing import discreet
+
+    split = load_split(options.split, root=options.splits)
+    with discreet(split.manifest):
+        return _write(p, options, split)
+
+
+def _write(p: argparse.ArgumentParser, options: argparse.Namespace, split: "Split") -> int:
     import asyncio
 
-    from builders.splits import load_split
-    from evaluators.journal import Journal
     from evaluators.jury import split_provider
     from evaluators.models import prepare
     from evaluators.protocols.case.texts import RUBRIC, load_rubric_text
     from evaluators.rubrics import QuestionRubric, RubricSet, checked, graded_questions, write_rubrics
     from evaluators.runner import Runner
+    from evaluators.sealing import open_journal
     from evaluators.values import Decoding, Model
 
-    split = load_split(options.split, root=options.splits)
     m = split.manifest
     if m.protocol != "case":
         p.error(f"split {m.ref} is of protocol {m.protocol!r}; rubrics are for the questions of cases")
@@ -77,7 +84,7 @@ def _write(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     text = load_rubric_text(home=options.prompts)
     prepare(model)
     wanted = graded_questions(split)
-    with Journal(path.with_name(f"{path.name.partition('.yaml')[0]}.journal.jsonl")) as journal:
+    with open_journal(path.with_name(f"{path.name.partition('.yaml')[0]}.journal.jsonl"), m) as journal:
         runner = Runner(journal, concurrency=options.concurrency, timeout=options.timeout)
         found = asyncio.run(_all(split, model, text, runner, solved=options.grader_mode == 4))
     if lost := [f"{item} question {n}" for item, n in wanted if (item, n) not in found]:
@@ -107,7 +114,7 @@ def _path(options: argparse.Namespace, split: "Split", name: str) -> Path:
     from evaluators.rubrics import SEALED, rubrics_folder
     from evaluators.submission import slug
 
-    ending = SEALED if split.manifest.visibility == "sealed" else ""
+    ending = SEALED if split.manifest.sealed else ""
     folder = rubrics_folder(split.manifest, options.splits)
     return options.out or folder / f"{slug(name)}-mode{options.grader_mode}.yaml{ending}"
 

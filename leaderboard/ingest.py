@@ -9,6 +9,8 @@ from evaluators.values import Submission, Tier, own_tier
 from leaderboard.records import NO_HISTORY, History
 
 if TYPE_CHECKING:
+    from evaluators.bundle import Bundle
+    from evaluators.sealed_bundle import SealedBundle
     from evaluators.store import Store
 
 TIER_FILE = "tier"
@@ -34,7 +36,7 @@ def ingest(store: "Store", submissions: Path, runs: Sequence[Path], splits: Path
         IngestError: If two bundles share a name, or a sent one has the name of a row that is ranked already.
         OSError: If a named folder does not exist or the store cannot be written.
     """
-    from evaluators.bundle import read_bundle
+    from evaluators.sealed_bundle import SealedBundle
     from leaderboard.published import read_published, read_published_scores
 
     found = [(folder, True) for folder in _bundles(submissions)]
@@ -43,7 +45,7 @@ def ingest(store: "Store", submissions: Path, runs: Sequence[Path], splits: Path
     seen: dict[str, Path] = {}
     with store.together():
         for folder, sent in found:
-            bundle = read_bundle(folder)
+            bundle = _read(folder)
             name = bundle.submission.submission_id
             tier = _tier(folder, history.tier(name)) if sent else own_tier(bundle.submission)
             if name in seen:
@@ -54,6 +56,9 @@ def ingest(store: "Store", submissions: Path, runs: Sequence[Path], splits: Path
                 continue
             if tier == "self-reported" and name in held and held[name].tier != tier:
                 _check_same(folder, bundle.submission, held[name].submission, held[name].tier)
+            if isinstance(bundle, SealedBundle):
+                store.write_sealed(*bundle, tier=tier)
+                continue
             store.write_submission(bundle.submission, bundle.transcripts, bundle.verdicts, tier=tier)
         store.write_published(read_published())
         store.write_published_scores(read_published_scores())
@@ -61,6 +66,13 @@ def ingest(store: "Store", submissions: Path, runs: Sequence[Path], splits: Path
             _ingest_checks(store, run)
         _ingest_splits(store, splits)
     return len(found)
+
+
+def _read(folder: Path) -> "Bundle | SealedBundle":
+    from evaluators.bundle import read_bundle, read_submission
+    from evaluators.sealed_bundle import is_sealed, read_sealed_bundle
+
+    return read_sealed_bundle(folder) if is_sealed(read_submission(folder)) else read_bundle(folder)
 
 
 def _bundles(root: Path) -> Iterator[Path]:
@@ -110,8 +122,10 @@ def _ingest_checks(store: "Store", root: Path) -> None:
 def _ingest_splits(store: "Store", root: Path) -> None:
     from builders.splits import list_built, load_split
 
-    cited = {s.submission.ref for s in store.submissions()}
+    cited = {s.submission.ref for s in store.submissions()} | {s.submission.ref for s in store.sealed()}
     for manifest in list_built(root):
-        if manifest.ref in cited:
+        if manifest.ref in cited and manifest.sealed:
+            store.write_split(manifest, ())
+        elif manifest.ref in cited:
             split = load_split(manifest.ref, root=root)
             store.write_split(split.manifest, split.items)

@@ -59,7 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def unpublished_of(splits: "Sequence[Split]") -> Unpublished:
-    """Canaries, ids and runs of words of splits that are not published."""
+    """Canaries, ids and runs of words of splits that are not published; a sealed one is opened in memory for it."""
+    from builders.sealed import texts_of
     from evaluators.check.detect import words
 
     strings, runs = set(), set()
@@ -67,9 +68,8 @@ def unpublished_of(splits: "Sequence[Split]") -> Unpublished:
         strings.add(split.manifest.canary)
         strings |= {item.id for item in split.items if len(item.id) >= 8}
         for item in split.items:
-            for text in item.model_dump(exclude={"image", "id", "cluster", "url"}).values():
-                if isinstance(text, str):
-                    runs |= set(_runs(words(text)))
+            for text in texts_of(item):
+                runs |= set(_runs(words(text)))
     return Unpublished(frozenset(strings), frozenset(runs))
 
 

@@ -11,8 +11,10 @@ from markupsafe import Markup
 from leaderboard.boards import TIERS, Board
 from leaderboard.coverage import table
 from leaderboard.records import NO_HISTORY, History
+from leaderboard.sealed_boards import SealedBoard
 from leaderboard.soup_boards import GENRES, SoupBoard
 
+AnyBoard = Board | SoupBoard | SealedBoard
 # Result of `python -m leaderboard coverage --out`, kept with its seed and commit.
 STUDY = Path(__file__).with_name("coverage.json")
 TEMPLATES = Path(__file__).with_name("templates")
@@ -21,7 +23,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _JOINERS = frozenset("\u200c\u200d\n")
 
 
-def write_pages(boards: Sequence[Board | SoupBoard], folder: Path, history: History = NO_HISTORY) -> None:
+def write_pages(boards: Sequence[AnyBoard], folder: Path, history: History = NO_HISTORY) -> None:
     """Write front page, boards, games, downloads, the history and, where there is one, the re-analysis.
 
     Raises:
@@ -43,7 +45,7 @@ def write_pages(boards: Sequence[Board | SoupBoard], folder: Path, history: Hist
             (folder / f"games-{board.split}.md").write_text(text, encoding="utf-8")
 
 
-def render_board(board: Board | SoupBoard, templates: Environment | None = None) -> str:
+def render_board(board: AnyBoard, templates: Environment | None = None) -> str:
     """The Markdown of one board."""
     return (templates or _environment()).get_template(board.template).render(board=board, tiers=TIERS, genres=GENRES)
 
