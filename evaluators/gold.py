@@ -105,7 +105,7 @@ async def _judge(
     split: Split,
     transcripts: tuple[Transcript, ...],
     runner: Runner,
-    seats: tuple[Seat, Seat, Seat],
+    seats: tuple[Seat, ...],
     prompt: Prompt,
 ) -> Outcome:
     items = {item.id: item for item in split.items if isinstance(item, Riddle)}

@@ -80,6 +80,48 @@ def _root_limits(first: Floats, second: Floats, clusters: Sequence[str], level: 
     return _limits(root / 2 * (first / mean_first + second / mean_second), clusters, level)
 
 
+def cluster_ppi(human: Floats, jury: Floats, clusters: Sequence[str], *, level: float = 0.95) -> Interval:
+    """Estimate the mean human score on items like these from a model's own labels and all its jury scores.
+
+    The labels' mean is moved by `lam` times the difference between the jury's mean on everything and on the labelled
+    part; a constant jury bias cancels, and a useless jury gets lam = 0. Which answers people labelled must be chance,
+    given the jury. The variance is that of influences summed over clusters, the quantile Student's t with as many
+    degrees of freedom as clusters hold labels, less one; the standard error is at least that of `cluster_mean`. Never
+    pool models: a tuned `lam` pulls each of them to the pool's mean.
+
+    Args:
+        human: Human scores in [0, 1], NaN where nobody labelled, shape (n,).
+        jury: Jury scores in [0, 1] of the same rows, NaN where unknown: such rows are left out.
+        clusters: Story of each row, length n.
+        level: Coverage of the two-sided interval, in (0, 1).
+
+    Raises:
+        ValueError: If lengths differ, or fewer than two clusters hold a label.
+
+    Source: Angelopoulos, Duchi & Zrnic 2023, arXiv:2311.01453, with the variance of Cameron & Miller 2015.
+    """
+    if not len(human) == len(jury) == len(clusters):
+        raise ValueError(f"{len(human)} human and {len(jury)} jury scores with {len(clusters)} clusters")
+    seen = np.isfinite(jury)
+    human, jury = human[seen], jury[seen]
+    _, place = np.unique(np.array(clusters)[seen], return_inverse=True)
+    known = np.isfinite(human)
+    labelled = len(np.unique(place[known]))
+    if labelled < 2:
+        raise ValueError(f"labels in {labelled} cluster(s); two or more are needed")
+    off, spread = jury - jury.mean(), float(jury.var())
+    covariance = float(np.mean((human[known] - human[known].mean()) * (jury[known] - jury[known].mean())))
+    lam = 0.0 if spread <= 1e-18 else float(np.clip(covariance / spread, 0, 1))
+    rectified = human[known] - lam * jury[known]
+    point = float(rectified.mean() + lam * jury.mean())
+    influence = lam * off / len(jury)
+    influence[known] += (rectified - rectified.mean()) / known.sum()
+    sums = np.bincount(place, weights=influence)
+    error = max(float(np.sqrt(labelled / (labelled - 1) * (sums**2).sum())), 0.5 / labelled)
+    reach = float(stdtrit(labelled - 1, (1 + level) / 2)) * error
+    return Interval(point, max(0.0, point - reach), min(1.0, point + reach))
+
+
 def _limits(values: Floats, clusters: Sequence[str], level: float) -> tuple[float, float]:
     names, place = np.unique(np.array(clusters), return_inverse=True)
     count, mean = len(names), float(values.mean())

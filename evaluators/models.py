@@ -103,6 +103,18 @@ def prepare(model: Model) -> None:
         raise ModelError(f"model {model.name!r} takes no {', '.join(unsupported)}; leave it out")
 
 
+def takes(model: Model, option: str) -> bool:
+    """Whether a model takes a decoding option; an endpoint of one's own is taken to, an unknown name is not."""
+    if model.api_base is not None:
+        return True
+    litellm = _litellm()
+    try:
+        _, route, _, _ = litellm.get_llm_provider(model.name)
+    except litellm.BadRequestError:
+        return False
+    return option in (litellm.get_supported_openai_params(model.name, custom_llm_provider=route) or ())
+
+
 def _decoding(model: Model) -> dict[str, Any]:
     d = model.decoding
     options: dict[str, Any] = {

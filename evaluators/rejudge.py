@@ -114,7 +114,7 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
     panel = at_endpoint(load_panel(options.jury), options.judge_api_base or None)
     seats = seats_for(panel, s.model.provider)
     answered = [t for t in sent.transcripts if t.answer is not None and not t.no_answer]
-    needed = 3 * sum(how.calls(t) for t in answered)
+    needed = len(seats) * sum(how.calls(t) for t in answered)
     if needed > options.most_calls:
         raise CapError(f"{len(answered)} answers need {needed} calls or more, --most-calls allows {options.most_calls}")
     for seat in seats:
@@ -170,7 +170,7 @@ def _cap(runner: "Runner", options: argparse.Namespace) -> None:
 
 
 async def _deliberate(
-    sent: "Bundle", split: "Split", runner: "Runner", seats: "tuple[Seat, Seat, Seat]", how: "Marking"
+    sent: "Bundle", split: "Split", runner: "Runner", seats: "tuple[Seat, ...]", how: "Marking"
 ) -> "Outcome":
     from evaluators.jury import sit
     from evaluators.run import run_attempts

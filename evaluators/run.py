@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import NamedTuple, TypeVar
 
 from builders.values import Item
+from evaluators.scores import SEATS
 from evaluators.values import Counts, Transcript, Verdict
 
 # Items of one protocol: whoever solves and judges them takes just these.
@@ -96,15 +97,21 @@ def first_error(errors: BaseException) -> BaseException:
     return errors
 
 
-def count(outcome: Outcome, *, expected: int) -> Counts:
-    """Sort the attempts of a run into the parts a reader is shown."""
-    votes: dict[str, int] = {}
+def count(outcome: Outcome, *, expected: int, seats: int = SEATS) -> Counts:
+    """Sort the attempts of a run into the parts a reader is shown.
+
+    Args:
+        outcome: The run.
+        expected: Attempts there were to make.
+        seats: How many readable votes an answer needs; of a case, every answer at every stage.
+    """
+    said: dict[str, list[Verdict]] = {}
     for verdict in outcome.verdicts:
         if verdict.kind == "model" and verdict.score is not None:
-            votes[verdict.transcript_id] = votes.get(verdict.transcript_id, 0) + 1
+            said.setdefault(verdict.transcript_id, []).append(verdict)
     no_answer = sum(t.no_answer for t in outcome.transcripts)
     failed = sum(t.failure is not None and not t.no_answer for t in outcome.transcripts)
-    scored = sum(votes.get(t.transcript_id, 0) == 3 for t in outcome.transcripts)
+    scored = sum(_judged(t, said.get(t.transcript_id, []), seats) for t in outcome.transcripts)
     attempted = len(outcome.transcripts)
     return Counts(
         expected=expected,
@@ -114,3 +121,13 @@ def count(outcome: Outcome, *, expected: int) -> Counts:
         failed=failed,
         missing=expected - attempted,
     )
+
+
+def _judged(transcript: Transcript, votes: Sequence[Verdict], seats: int) -> bool:
+    if transcript.protocol != "case":
+        return len(votes) == seats
+    if transcript.answer is None or transcript.no_answer:
+        return False
+    from evaluators.grades import complete
+
+    return complete(transcript, votes, seats=seats)

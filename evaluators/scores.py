@@ -5,7 +5,7 @@ from statistics import fmean
 from types import MappingProxyType
 from typing import Literal
 
-from evaluators.values import Score, Verdict
+from evaluators.values import Score, Submission, Verdict
 
 SEATS = 3
 HEADLINE = "both_correct"
@@ -15,13 +15,21 @@ METRICS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "riddle": (HEADLINE,),
         "soup": ("overall", "logic", "details", "conclusion"),
         "novel": ("accuracy", "reasoning"),
+        "case": ("overall", "progressive", "final"),
     }
 )
 # The geometric mean of two metrics, as their papers print it, by protocol.
 COMPOSITES: Mapping[str, tuple[str, tuple[str, str]]] = MappingProxyType({"novel": ("gm", ("accuracy", "reasoning"))})
 # Metrics that a rule settles while the jury marks something else: the unit of the rule's verdicts.
 _UNITS: Mapping[str, str] = MappingProxyType({"accuracy": "answer"})
+# The most a metric of a protocol can be, where it is not 1.
+FULL_MARKS: Mapping[str, float] = MappingProxyType({"case": 3.0})
 _HEADLINES = frozenset(metrics[0] for metrics in METRICS.values())
+
+
+def seats_of(submission: Submission) -> int:
+    """How many votes make a score: three, or one where a single grader marked cases."""
+    return 1 if submission.protocol == "case" and len(submission.judges) == 1 else SEATS
 
 
 def tally(verdicts: Sequence[Verdict], *, metric: str = HEADLINE, seats: int | None = SEATS) -> Score | None:

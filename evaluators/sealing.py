@@ -94,12 +94,13 @@ def _withheld(error: BaseException, manifest: SplitManifest) -> SealedRunError:
     from evaluators.jury import JuryError
     from evaluators.models import ModelError, ServiceRefusedError
     from evaluators.prompts import PromptError
+    from evaluators.rubrics import RubricError
     from evaluators.runner import ServiceDownError
 
     kind = type(error).__name__
     withheld = f"its words are withheld, {manifest.ref} is sealed and they may quote it"
     again = "what was paid for is kept; the same command goes on from there"
-    if isinstance(error, JuryError | ModelError | PromptError):
+    if isinstance(error, JuryError | ModelError | PromptError | RubricError | vault.VaultError):
         return SealedRunError(str(error), REFUSED)
     if isinstance(error, ServiceRefusedError | ServiceDownError):
         what = "refuses every call" if isinstance(error, ServiceRefusedError) else "failed too often in a row"
@@ -138,6 +139,7 @@ def aggregates(split: Split, bundle: Bundle) -> tuple[Estimate, ...]:
 
     They are worked out in a store in memory. Nothing by item, by category or by question is among them.
     """
+    from evaluators.estimate_cases import estimate_cases
     from evaluators.estimate_means import estimate_means
     from evaluators.store import IN_MEMORY, open_store
     from evaluators.values import own_tier
@@ -146,5 +148,6 @@ def aggregates(split: Split, bundle: Bundle) -> tuple[Estimate, ...]:
     with open_store(IN_MEMORY) as store:
         store.write_split(split.manifest, split.items)
         store.write_submission(*bundle, tier=own_tier(s))
-        found = estimate_means(store, s.split, s.version, s.jury, s.condition)
+        estimate = estimate_cases if s.protocol == "case" else estimate_means
+        found = estimate(store, s.split, s.version, s.jury, s.condition)
     return tuple(e.model_copy(update={"best_rank": None, "worst_rank": None}) for e in found if "/" not in e.metric)

@@ -12,11 +12,12 @@ from builders.values import SplitManifest
 from evaluators.bundle import Bundle, write_bundle
 from evaluators.journal import Journal
 from evaluators.jury import choose_panel, panel_that_sat, public_panel, seats_for
-from evaluators.models import provider_of
+from evaluators.models import provider_of, takes
 from evaluators.progress import progress
-from evaluators.protocols import Play, Table, opening
+from evaluators.protocols import TEMPERATURES, Play, Table, opening, refuse_foreign
 from evaluators.run import Outcome
 from evaluators.runner import Runner
+from evaluators.scores import SEATS
 from evaluators.sealed_bundle import SealedBundle, write_sealed_bundle
 from evaluators.sealing import aggregates, open_journal
 from evaluators.submission import began, identity, submission
@@ -35,7 +36,7 @@ class Session(NamedTuple):
     split: Split
     model: Model
     panel: Panel
-    seats: tuple[Seat, Seat, Seat]
+    seats: tuple[Seat, ...]
     play: Play
     name: str
     folder: Path
@@ -122,12 +123,18 @@ def open_session(options: argparse.Namespace, split: Split, *, refuse: Callable[
     open_play = opening(split.manifest.protocol)
     if open_play is None:
         refuse(f"split {split.manifest.ref} is of protocol {split.manifest.protocol!r}; this checkout does not run it")
+    protocol = split.manifest.protocol
+    refuse_foreign(options, protocol, refuse)
     provider = options.provider or (None if options.api_base else provider_of(options.model))
     if provider is None:
         refuse(f"say who made {options.model!r} with --provider: a judge does not mark its own maker's models")
     model = _model(options, provider)
+    if model.decoding.temperature is None and protocol in TEMPERATURES and options.player is None:
+        model = _warm(model, TEMPERATURES[protocol])
     panel = choose_panel(judges=options.judges, jury=options.jury, api_base=options.judge_api_base)
     seats = seats_for(panel, model.provider)
+    if len(seats) != SEATS and protocol != "case":
+        refuse(f"--jury {panel.name} is a single grader, which is for cases; three judges mark {split.manifest.ref}")
     play = open_play(Table(options, split, model, panel, seats), refuse)
     name = identity(split.manifest, model, play.condition, public_panel(panel), options.epochs, *play.parts)
     # One journal for all conditions and juries of a model on a split: raising --limit pays only for what is new.
@@ -146,6 +153,12 @@ def _model(options: argparse.Namespace, provider: str) -> Model:
         json_schema=not options.no_json_schema,
     )
     return Model(name=options.model, provider=provider, api_base=options.api_base, decoding=decoding)
+
+
+def _warm(model: Model, temperature: float) -> Model:
+    if not takes(model, "temperature"):
+        return model
+    return model.model_copy(update={"decoding": model.decoding.model_copy(update={"temperature": temperature})})
 
 
 def command_line(options: argparse.Namespace) -> str:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from builders.values import Soup, SplitManifest
 from evaluators.answers import SoupGame
 from evaluators.responders import ResponderCheck
-from evaluators.scores import SEATS
+from evaluators.scores import seats_of
 from evaluators.tables import Item, Row, published_rows, published_score_rows, split_rows, submission_rows
 from evaluators.values import (
     Estimate,
@@ -167,7 +167,7 @@ class Store:
         """
         if str(self.path) != IN_MEMORY and self._is_sealed(submission):
             raise StoreError(f"{submission.ref} is sealed: a store on disk takes of it what `write_sealed` writes")
-        seats = None if tier == "released" else SEATS
+        seats = None if tier == "released" else seats_of(submission)
         rows = submission_rows(submission, transcripts, verdicts, tier=tier, seats=seats)
         self._replace(rows, {"submission_id": submission.submission_id})
 

@@ -93,7 +93,7 @@ def submission(
         prompt_sha256=tuple(sorted({v.prompt_sha256 for v in votes if v.prompt_sha256})),
         date=date,
         code_version=code_version(),
-        counts=count(outcome, expected=expected),
+        counts=count(outcome, expected=expected, seats=panel.sitting),
         usage=total_usage([t.usage for t in outcome.transcripts]),
         cost_usd=total_cost([t.cost_usd for t in outcome.transcripts]),
         jury_cost_usd=_jury_cost(votes),

@@ -53,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _soup_options(p.add_argument_group("situation puzzles"))
     _novel_options(p.add_argument_group("questions about novels"))
+    _case_options(p.add_argument_group("cases"))
     _jury_options(p.add_argument_group("jury"))
     decoding = p.add_argument_group("decoding (what is left out is not sent)")
     decoding.add_argument("--temperature", type=float)
@@ -116,6 +117,24 @@ def _novel_options(group: Any) -> None:
     )
 
 
+def _case_options(group: Any) -> None:
+    group.add_argument(
+        "--scheme",
+        choices=("simple", "discussion", "revision"),
+        help="how a model is asked: at once (default), reasoning first, or examining its own answers as well",
+    )
+    group.add_argument(
+        "--grader-mode", type=int, choices=range(1, 6), help="what graders are shown; 5 (default) and 4 go by a rubric"
+    )
+    group.add_argument("--rubrics", type=Path, metavar="F", help="marking rubrics (default: those beside the split)")
+    group.add_argument(
+        "--grades", type=Path, metavar="F", help="people's grades of the answers, one JSON object a line"
+    )
+    group.add_argument(
+        "--practice", action="store_const", const=True, help="play the practice case too; it is never graded"
+    )
+
+
 def _positive(text: str) -> int:
     value = int(text)
     if value < 1:
@@ -144,6 +163,7 @@ def guarded(command: Any) -> int:
     from builders.hub import HubError
     from builders.release import ReleaseError
     from builders.splits import SplitError
+    from builders.vault import VaultError
     from evaluators.bundle import BundleError
     from evaluators.journal import JournalError
     from evaluators.jury import JuryError
@@ -151,6 +171,7 @@ def guarded(command: Any) -> int:
     from evaluators.points import PointsError
     from evaluators.predictions import PredictionError
     from evaluators.prompts import PromptError
+    from evaluators.rubrics import RubricError
     from evaluators.runner import ServiceDownError
     from evaluators.sealing import SealedRunError
     from evaluators.store import StoreError
@@ -160,7 +181,7 @@ def guarded(command: Any) -> int:
         return int(command())
     except (
         *(SplitError, ReleaseError, BundleError, JuryError, ModelError),
-        *(PointsError, PredictionError, PromptError, StoreError),
+        *(PointsError, PredictionError, PromptError, RubricError, StoreError, VaultError),
     ) as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED

@@ -24,11 +24,15 @@ OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "riddle": ("hints", "judge_files"),
         "soup": ("points", "responder", "responder_api_base", "turns", "ablate", "compat", "player"),
         "novel": ("setting", "max_context", "truncate"),
+        "case": ("scheme", "grader_mode", "rubrics", "grades", "practice", "player"),
     }
 )
 KINDS: Mapping[str, str] = MappingProxyType(
-    {"riddle": "riddles", "soup": "situation puzzles", "novel": "questions about novels"}
+    {"riddle": "riddles", "soup": "situation puzzles", "novel": "questions about novels", "case": "cases"}
 )
+
+# What a model decodes with where nobody says otherwise and it can be set; every other protocol sends none.
+TEMPERATURES: Mapping[str, float] = MappingProxyType({"case": 1.0})
 
 
 class Table(NamedTuple):
@@ -38,7 +42,7 @@ class Table(NamedTuple):
     split: "Split"
     model: "Model"
     panel: "Panel"
-    seats: "tuple[Seat, Seat, Seat]"
+    seats: "tuple[Seat, ...]"
 
 
 class Play(Protocol):
@@ -83,6 +87,10 @@ def opening(protocol: str) -> "Callable[[Table, Callable[[str], NoReturn]], Play
         from evaluators.protocols.novel.play import open_questions
 
         return open_questions
+    if protocol == "case":
+        from evaluators.protocols.case.play import open_cases
+
+        return open_cases
     return None
 
 
@@ -121,6 +129,7 @@ def marking(split: "Split", sent: "Submission", *, root: Path, prompts: Path | N
 def refuse_foreign(options: argparse.Namespace, protocol: str, refuse: Callable[[str], NoReturn]) -> None:
     """Refuse options that are for another kind of item than the split holds."""
     for kind, names in OPTIONS.items():
-        given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name) not in (None, 0)]
+        foreign = [name for name in names if name not in OPTIONS[protocol]]
+        given = [f"--{name.replace('_', '-')}" for name in foreign if getattr(options, name) not in (None, 0)]
         if given and kind != protocol:
             refuse(f"{' and '.join(given)}: for {KINDS[kind]}; this split has {KINDS[protocol]}")

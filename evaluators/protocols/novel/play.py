@@ -13,7 +13,7 @@ from evaluators.models import Complete, ModelError, count_tokens, input_limit, p
 from evaluators.predictions import file_sha256, read_choices
 from evaluators.pricing import totals
 from evaluators.prompts import Prompt
-from evaluators.protocols import Table, refuse_foreign
+from evaluators.protocols import Table
 from evaluators.protocols.novel.excerpt import SLACK, fit, record, sizes
 from evaluators.protocols.novel.judge import judge, letter, no_answer
 from evaluators.protocols.novel.quote import quote
@@ -211,7 +211,6 @@ def open_questions(table: Table, refuse: Callable[[str], NoReturn]) -> NovelPlay
         ModelError: If prompts are too long for the model.
     """
     options, split = table.options, table.split
-    refuse_foreign(options, "novel", refuse)
     setting: NovelSetting = options.setting or "context"
     if options.truncate and setting != "context":
         refuse(f"--truncate is for --setting context; {setting!r} shows no novel that could be too long")

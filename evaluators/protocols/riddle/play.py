@@ -9,7 +9,7 @@ from evaluators.models import prepare
 from evaluators.predictions import file_sha256, read_judge_files, read_predictions
 from evaluators.pricing import quote, table
 from evaluators.prompts import Prompt
-from evaluators.protocols import Table, refuse_foreign, riddle
+from evaluators.protocols import Table, riddle
 from evaluators.run import Outcome, run_attempts
 from evaluators.runner import Runner
 from evaluators.values import Transcript, Verdict
@@ -115,7 +115,6 @@ def open_riddles(table: Table, refuse: Callable[[str], NoReturn]) -> RiddlePlay:
         PromptError, PredictionError: If prompts or brought files cannot be read.
     """
     options = table.options
-    refuse_foreign(options, "riddle", refuse)
     items = tuple(item for item in table.split.items if isinstance(item, Riddle))[: options.limit]
     solver, judge = (Prompt(f"riddle/{part}", home=options.prompts) for part in ("solver", "judge"))
     return RiddlePlay(table, items, solver, judge)

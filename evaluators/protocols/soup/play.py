@@ -9,7 +9,7 @@ from evaluators.jury import sit, split_provider
 from evaluators.models import Complete, prepare, public
 from evaluators.points import ItemPoints, PointSet, points_for
 from evaluators.predictions import file_sha256, read_stories
-from evaluators.protocols import Table, refuse_foreign
+from evaluators.protocols import Table
 from evaluators.protocols.soup.condition import write_condition
 from evaluators.protocols.soup.desk import Desk
 from evaluators.protocols.soup.game import Setup, play
@@ -157,7 +157,6 @@ def open_soups(table: Table, refuse: Callable[[str], NoReturn]) -> SoupPlay:
         PromptError, PointsError, PredictionError: If prompts, reference points or a brought file cannot be used.
     """
     options, split = table.options, table.split
-    refuse_foreign(options, "soup", refuse)
     if options.player == "human" and (options.predictions or options.responder == SYMMETRIC):
         refuse("--player human plays here, against a Responder: leave out --predictions and --responder symmetric")
     if options.player == "human" and table.model.provider != HUMAN:
