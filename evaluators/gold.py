@@ -52,7 +52,7 @@ def calibrate(options: argparse.Namespace) -> tuple[Bundle, Split, Path]:
         runner = Runner(journal, concurrency=options.concurrency, timeout=options.timeout)
         judged = asyncio.run(_judge(split, transcripts, runner, seats, prompt))
     labels = tuple(_label(t, g) for t, g in zip(transcripts, gold, strict=True))
-    outcome = Outcome(transcripts, labels + judged.verdicts)
+    outcome = Outcome(transcripts, (*labels, *judged.verdicts))
     described = submission(
         name,
         split.manifest,

@@ -1,10 +1,12 @@
 """One run: every attempt is solved and judged as it comes, a bounded number at a time."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import NamedTuple, TypeVar
 
 from builders.values import Item
+from evaluators.spool import Spool
 from evaluators.values import Counts, Transcript, Verdict
 
 # Items of one protocol: whoever solves and judges them takes just these.
@@ -14,8 +16,8 @@ One = TypeVar("One", bound=Item)
 class Outcome(NamedTuple):
     """What a run brought: transcripts by item and epoch, verdicts by transcript and judge."""
 
-    transcripts: tuple[Transcript, ...]
-    verdicts: tuple[Verdict, ...]
+    transcripts: Sequence[Transcript]
+    verdicts: Sequence[Verdict]
 
 
 async def run_attempts(
@@ -29,7 +31,7 @@ async def run_attempts(
     """Solve and judge attempts, each an item and an epoch.
 
     Jury work on one answer goes on while other items are being solved. The outcome is in the order of `todo`,
-    whatever the order in which attempts end.
+    whatever the order in which attempts end, and is read from disk: memory does not grow with the run.
 
     Args:
         solve: Makes a transcript; None where there is nothing to judge (an answer that was not brought).
@@ -41,21 +43,18 @@ async def run_attempts(
             the journal.
     """
     queue = iter(enumerate(todo))
-    done: dict[int, tuple[Transcript, tuple[Verdict, ...]]] = {}
+    done = Spool(len(todo))
 
     async def work() -> None:
         for place, (item, epoch) in queue:
             transcript = await solve(item, epoch)
             if transcript:
-                done[place] = (transcript, await judge(item, transcript))
+                verdicts = await judge(item, transcript)
+                done.put(place, transcript, sorted(verdicts, key=lambda v: v.judge))
             on_done()
 
     await together(work, min(workers, len(todo)))
-    order = [done[place] for place in sorted(done)]
-    return Outcome(
-        tuple(transcript for transcript, _ in order),
-        tuple(v for _, verdicts in order for v in sorted(verdicts, key=lambda v: v.judge)),
-    )
+    return Outcome(*done.rows())
 
 
 async def together(work: Callable[[], Coroutine[None, None, None]], workers: int) -> None:
@@ -77,14 +76,13 @@ def first_error(errors: BaseException) -> BaseException:
 
 def count(outcome: Outcome, *, expected: int) -> Counts:
     """Sort the attempts of a run into the parts a reader is shown."""
-    votes: dict[str, int] = {}
-    for verdict in outcome.verdicts:
-        if verdict.kind == "model" and verdict.score is not None:
-            votes[verdict.transcript_id] = votes.get(verdict.transcript_id, 0) + 1
-    no_answer = sum(t.no_answer for t in outcome.transcripts)
-    failed = sum(t.failure is not None and not t.no_answer for t in outcome.transcripts)
-    scored = sum(votes.get(t.transcript_id, 0) == 3 for t in outcome.transcripts)
-    attempted = len(outcome.transcripts)
+    votes = Counter(v.transcript_id for v in outcome.verdicts if v.kind == "model" and v.score is not None)
+    attempted = no_answer = failed = scored = 0
+    for t in outcome.transcripts:
+        attempted += 1
+        no_answer += t.no_answer
+        failed += t.failure is not None and not t.no_answer
+        scored += votes[t.transcript_id] == 3
     return Counts(
         expected=expected,
         scored=scored,

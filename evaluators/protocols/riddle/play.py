@@ -7,12 +7,13 @@ from builders.values import Riddle
 from evaluators.jury import deliberate
 from evaluators.models import prepare
 from evaluators.predictions import file_sha256, read_judge_files, read_predictions
+from evaluators.prices import read_prices
 from evaluators.pricing import quote, table
 from evaluators.prompts import Prompt
 from evaluators.protocols import Table, riddle
 from evaluators.run import Outcome, run_attempts
 from evaluators.runner import Runner
-from evaluators.values import Transcript, Verdict
+from evaluators.values import Model, Transcript, Verdict
 
 SOUP_OPTIONS = ("points", "responder", "responder_api_base", "turns", "ablate", "compat", "player")
 
@@ -31,6 +32,13 @@ class RiddlePlay:
         self.expected = len(items) * options.epochs
         self._brought: dict[tuple[str, int], Transcript] | None = None
 
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """Models that the run calls."""
+        options = self._table.options
+        solver = () if options.predictions else (self._table.model,)
+        return (*solver, *(() if options.judge_files else (seat.model for seat in self._table.seats)))
+
     def quote(self) -> str:
         """Say what the run would cost."""
         options = self._table.options
@@ -43,7 +51,8 @@ class RiddlePlay:
                 hints=options.hints,
                 solver=self._solver,
                 judge=self._judge,
-            )
+            ),
+            read_prices(options.price or ()),
         )
 
     def read(self, key: str) -> Outcome | None:
@@ -71,10 +80,8 @@ class RiddlePlay:
         Raises:
             ModelError: If one cannot.
         """
-        if not self._table.options.predictions:
-            prepare(self._table.model)
-        for seat in self._table.seats:
-            prepare(seat.model)
+        for model in self.models:
+            prepare(model)
 
     async def run(self, runner: Runner, *, key: str, on_done: Callable[[], None]) -> Outcome:
         """Solve and judge."""
