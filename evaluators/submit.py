@@ -91,11 +91,11 @@ def _cost_options(group: Any) -> None:
     # Without defaults of their own: what is not said stays out of the run's record.
     group.add_argument(
         "--max-cost",
-        type=float,
+        type=_above_zero,
         metavar="USD",
         help="stop before a call that could bring the journal's price beyond it",
     )
-    group.add_argument("--max-seconds", type=float, metavar="S", help="begin no call later than this after the first")
+    group.add_argument("--max-seconds", type=_above_zero, metavar="S", help="begin no call later than this after the first")
     group.add_argument(
         "--price",
         nargs="+",
@@ -133,6 +133,13 @@ def _positive(text: str) -> int:
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return value
+
+
+def _above_zero(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not more than 0")
     return value
 
 
