@@ -52,7 +52,7 @@ def calibrate(options: argparse.Namespace) -> tuple[Bundle, Split, Path]:
         runner = Runner(journal, concurrency=options.concurrency, timeout=options.timeout)
         judged = asyncio.run(_judge(split, transcripts, runner, seats, prompt))
     labels = tuple(_label(t, g) for t, g in zip(transcripts, gold, strict=True))
-    outcome = Outcome(transcripts, labels + judged.verdicts)
+    outcome = Outcome(transcripts, (*labels, *judged.verdicts))
     described = submission(
         name,
         split.manifest,
@@ -120,4 +120,11 @@ async def _judge(
     todo = [(items[t.item_id], t.epoch) for t in transcripts]
     with progress(len(todo), runner.tally, what=f"{split.manifest.ref} gold") as display:
         runner.on_change = display.show
-        return await run_attempts(todo, solve=answered, judge=judge, workers=runner.concurrency, on_done=display.done)
+        return await run_attempts(
+            todo,
+            solve=answered,
+            judge=judge,
+            workers=runner.concurrency,
+            sealed=split.manifest.sealed,
+            on_done=display.done,
+        )

@@ -188,7 +188,9 @@ async def _deliberate(
         return await sit(transcript, runner, seats=seats, mark=mark, no_answer=how.no_answer)
 
     todo = [(items[t.item_id], t.epoch) for t in sent.transcripts]
-    return await run_attempts(todo, solve=answered, judge=judge, workers=runner.concurrency)
+    return await run_attempts(
+        todo, solve=answered, judge=judge, workers=runner.concurrency, sealed=split.manifest.sealed
+    )
 
 
 if __name__ == "__main__":

@@ -60,6 +60,10 @@ class Play(Protocol):
     def expected(self) -> int:
         """Attempts there are to make: items times repeats."""
 
+    @property
+    def models(self) -> "tuple[Model, ...]":
+        """Models that the run calls; none where answers and verdicts were brought."""
+
     def quote(self) -> str:
         """Say what the run would cost, without sending anything."""
 

@@ -11,6 +11,7 @@ from evaluators.answers import NovelRecord, NovelSetting
 from evaluators.jury import sit
 from evaluators.models import Complete, ModelError, count_tokens, input_limit, prepare
 from evaluators.predictions import file_sha256, read_choices
+from evaluators.prices import read_prices
 from evaluators.pricing import totals
 from evaluators.prompts import Prompt
 from evaluators.protocols import Table
@@ -61,6 +62,12 @@ class NovelPlay:
         self.expected = len(items) * options.epochs
         self.shelf = Shelf(fetch, ())
 
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """Models that the run calls."""
+        player = () if self._table.options.predictions else (self._table.model,)
+        return (*player, *(seat.model for seat in self._table.seats))
+
     def quote(self) -> str:
         """Say what the run would cost, from the real prompts."""
         brought = bool(self._table.options.predictions)
@@ -73,7 +80,7 @@ class NovelPlay:
             solver=self._solver,
             judge=self._marking,
         )
-        return totals(rows, note)
+        return totals(rows, note, read_prices(self._table.options.price or ()))
 
     def read(self, key: str) -> Outcome | None:
         """Read answers that were brought.
@@ -98,10 +105,8 @@ class NovelPlay:
         Raises:
             ModelError: If one cannot.
         """
-        if self._brought is None:
-            prepare(self._table.model)
-        for seat in self._table.seats:
-            prepare(seat.model)
+        for model in self.models:
+            prepare(model)
 
     async def run(self, runner: Runner, *, key: str, on_done: Callable[[], None]) -> Outcome:
         """Solve and judge."""
@@ -133,7 +138,13 @@ class NovelPlay:
             return verdicts if failed else (*verdicts, letter(item, transcript))
 
         return await run_attempts(
-            todo, solve=answer, judge=marks, workers=runner.concurrency, on_done=on_done, lane=attrgetter("novel")
+            todo,
+            solve=answer,
+            judge=marks,
+            workers=runner.concurrency,
+            sealed=self._table.split.manifest.sealed,
+            on_done=on_done,
+            lane=attrgetter("novel"),
         )
 
 
