@@ -20,6 +20,8 @@ RUN = 8  # words in a row that give an unpublished text away
 # quotes a clue in half a sentence stays below.
 PASSAGE = 25
 _WORD = r"[\u3400-\u4dbf\u4e00-\u9fff]|[^\W\u3400-\u4dbf\u4e00-\u9fff]+"
+# Labels of paragraphs, as prompts show them, and line ends as JSON writes them: they would cut a passage in pieces.
+_BETWEEN = re.compile(r"\[\d+\]|\\[nrt]")
 MOST_BYTES = 512 * 2**20
 
 
@@ -116,7 +118,8 @@ def find_passages(folders: Sequence[Path], novels: Iterable[tuple[str, str]]) ->
     """
     leaving: dict[bytes, str] = {}  # the first file in which each run of words stands
     for path in (path for folder in folders for path in _files(folder)):
-        for run in _runs(_tokens(unescape(_text(path))), PASSAGE):
+        text = _BETWEEN.sub(" ", unescape(_text(path)))
+        for run in _runs(_tokens(text), PASSAGE):
             leaving.setdefault(run, str(path))
     for key, text in novels:
         for run in _runs(_tokens(text), PASSAGE):

@@ -49,6 +49,13 @@ def test_escaped_quotation_marks_hide_no_passage(tmp_path: Path) -> None:
     assert leaked(tmp_path, "p.html", novel.replace("'", "&#39;").replace('"', "&quot;").encode(), novel)
 
 
+def test_labels_and_line_ends_between_short_paragraphs_hide_no_passage(tmp_path: Path) -> None:
+    words = QUOTED.split()
+    short = [" ".join(words[n : n + 6]) for n in range(0, len(words), 6)]
+    reply = "\n".join(f"[{n}] {text}" for n, text in enumerate(short, 1))
+    assert leaked(tmp_path, "row.jsonl", json.dumps({"answer": reply}).encode(), "\n".join(short))
+
+
 def test_a_chinese_passage_is_counted_in_characters(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     assert leaked(tmp_path / "a", "t.json", json.dumps([CHINESE], ensure_ascii=False).encode(), CHINESE)
