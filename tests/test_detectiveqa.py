@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from builders import BENCHMARKS
 from builders.__main__ import main
 from builders.detectiveqa import describe_questions, novel_texts, read_release, to_questions
-from builders.release import Oddity, ReleaseError
+from builders.novel_checks import against_text, of_question
+from builders.release import Oddity, ReleaseError, Row
 from builders.splits import load_split
 from builders.values import Language, NovelQuestion
-from tests.made_novel import annotated, annotation, paragraph, release, text
+from tests.made_novel import annotated, annotation, paragraph, paragraphs, release, text
 
 PINNED = next(b for b in BENCHMARKS if b.name == "detectiveqa").sources[0]
 
@@ -181,6 +184,22 @@ def test_english_titles_come_from_a_table_where_the_files_bear_chinese_ones(tmp_
     (tmp_path / "novels.tsv").write_text("7 The Quiet House\n")
     with pytest.raises(ReleaseError, match=r"novels\.tsv:1: id, title and author"):
         built(tmp_path)
+
+
+@given(
+    st.lists(st.integers(-3, 50) | st.none() | st.text(max_size=2), min_size=1, max_size=6),
+    st.integers(-3, 50) | st.none() | st.floats(),
+)
+def test_a_question_that_nothing_refuses_points_into_its_novel(evidence: list[Any], answer: Any) -> None:
+    question = annotated(*[1] * len(evidence), clue_position=evidence, answer_position=answer)
+    row = Row("en/human_anno/7/0", question)
+    found = list(of_question(row))
+    if not any(o.severity == "refused" for o in found):
+        found += against_text(row, paragraphs(40))
+    sound = answer in range(2, 41) and all(p == -1 or p in range(1, 41) for p in evidence)
+    assert sound == (not any(o.severity == "refused" for o in found))
+    if sound:
+        assert any(p >= answer for p in evidence) == any("never shown" in o.message for o in found)
 
 
 # --- hostile files
