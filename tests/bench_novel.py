@@ -39,71 +39,16 @@ NOVELS, QUESTIONS, TOKENS, WORKERS = 20, 200, 360_000, 16
 STEPS = ("She knew the garden.", "So it was she.")
 # One reply that solver and judges can all read.
 REPLY = json.dumps({"reasoning": STEPS, "answer": "B", "explanation": "Some of it.", "found": [1]})
-WORDS = tuple(
-    [
-        "the",
-        "a",
-        "and",
-        "of",
-        "in",
-        "to",
-        "he",
-        "she",
-        "it",
-        "was",
-        "had",
-        "that",
-        "with",
-        "his",
-        "her",
-        "for",
-        "at",
-        "from",
-        "by",
-        "on",
-        "as",
-        "not",
-        "but",
-        "were",
-        "who",
-        "when",
-        "said",
-        "into",
-        "upon",
-        "house",
-        "garden",
-        "letter",
-        "candle",
-        "window",
-        "station",
-        "inspector",
-        "doctor",
-        "evening",
-        "morning",
-        "murder",
-        "clock",
-        "door",
-        "stairs",
-        "library",
-        "silence",
-        "question",
-        "answer",
-        "nothing",
-        "somebody",
-        "before",
-        "after",
-        "through",
-        "against",
-        "between",
-        "remembered",
-        "noticed",
-    ]
-)
+TEXT = """
+    the a and of in to he she it was had that with his her for at from by on as not but were who when said into upon
+    house garden letter candle window station inspector doctor evening morning murder clock door stairs library
+    silence question answer nothing somebody before after through against between remembered noticed
+"""
 
 
 def novel(rng: np.random.Generator, paragraphs: int) -> tuple[Paragraph, ...]:
     """Text without sense and with the weight of a novel."""
-    return tuple(Paragraph(n, " ".join(rng.choice(WORDS, size=95)) + ".") for n in range(1, paragraphs + 1))
+    return tuple(Paragraph(n, " ".join(rng.choice(TEXT.split(), size=95)) + ".") for n in range(1, paragraphs + 1))
 
 
 def build(root: Path) -> float:
