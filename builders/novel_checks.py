@@ -25,7 +25,8 @@ _REMARK = re.compile(
 )
 _OWN_LETTER = re.compile(r"^\s*[A-D]\s*[.):、．]", re.ASCII)
 _STRAY_LABEL = re.compile(r"\[\d+\]|^\s*\d+\s*\]", re.ASCII)
-_WORD = re.compile(r"[a-z]{5,}|[\u3400-\u4dbf\u4e00-\u9fff]{2}")
+_LONG = re.compile(r"[a-z]{5,}")
+_PAIR = re.compile(r"(?=([\u3400-\u4dbf\u4e00-\u9fff]{2}))")
 
 
 def odd(item: str, field: str, message: str, severity: Literal["note", "refused"] = "note") -> Oddity:
@@ -89,7 +90,7 @@ def against_text(row: Row, paragraphs: Sequence[Paragraph]) -> Iterator[Oddity]:
 
 def shifts(rows: Sequence[Row], paragraphs: Sequence[Paragraph], key: str) -> Iterator[Oddity]:
     """Say where the steps about a novel fit its paragraphs better one, two or three labels away, for each folder."""
-    words = {p.label: _words(p.text) for p in paragraphs}
+    texts = {p.label: p.text for p in paragraphs}
     for folder in sorted({row.where.split("/")[1] for row in rows}):
         steps = [
             (position, _words(step))
@@ -98,7 +99,7 @@ def shifts(rows: Sequence[Row], paragraphs: Sequence[Paragraph], key: str) -> It
             for position, step in zip(positions(row.data), row.data["reasoning"], strict=True)  # type: ignore[call-overload]
             if position != INFERENCE
         ]
-        fit = {by: sum(len(w & words.get(p + by, frozenset())) for p, w in steps) for by in range(-3, 4)}
+        fit = {by: sum(len(w & _words(texts.get(p + by, ""))) for p, w in steps) for by in range(-3, 4)}
         best = max(fit, key=lambda by: (fit[by], by == 0))
         if len(steps) >= SHIFT_STEPS and fit[best] >= SHIFT_RATIO * max(1, fit[0]) and fit[best] >= len(steps):
             yield odd(
@@ -175,6 +176,4 @@ def _plain(text: str) -> str:
 
 def _words(text: str) -> frozenset[str]:
     """Words of five letters and more; of Chinese, pairs of characters."""
-    lowered = text.lower()
-    pairs = {lowered[i : i + 2] for i in range(len(lowered) - 1)}
-    return frozenset(_WORD.findall(lowered)) | {pair for pair in pairs if _WORD.fullmatch(pair)}
+    return frozenset(_LONG.findall(text.lower())) | frozenset(_PAIR.findall(text))

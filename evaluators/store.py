@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -271,8 +271,8 @@ class Store:
                 total.update(f"{table}\t{row!r}\n".encode())
         return total.hexdigest()
 
-    def rows(self, query: str, values: Values = ()) -> list[Row]:
-        """Rows of a query that the file of one protocol words; see `evaluators/readings.py`."""
+    def rows(self, query: str, values: Values = ()) -> list[tuple[Any, ...]]:
+        """Rows of a question of one's own, in SQL; columns are those of `schema.sql`."""
         return self._run(query, values).fetchall()
 
     def _run(self, query: str, values: Values = ()) -> "duckdb.DuckDBPyConnection":
