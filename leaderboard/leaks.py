@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from builders.splits import SplitError, load_split
 
     try:
-        unpublished = unpublished_of([load_split(ref, root=options.splits) for ref in options.keep_out])
+        unpublished = unpublished_of([load_split(ref, root=options.splits, sealed=True) for ref in options.keep_out])
         found = sorted({leak for folder in options.folders for leak in find_leaks(folder, unpublished)})
         for ref in options.novels_of:
             found += sorted(set(find_passages(options.folders, _novels(ref, options.splits))))
