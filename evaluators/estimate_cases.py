@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 Question = tuple[str, int]  # case, and place of the question in it, from 1
 MOST = FULL_MARKS["case"]
 LEAST_PEOPLE = 2
+# Metrics of the grades along the way: `after 03`, after three locations; `left 03`, with three still unread.
+ALONG = ("after ", "left ")
 
 
 class Solved(NamedTuple):
@@ -94,8 +96,9 @@ def people(everyone: Sequence[Solved], condition: str) -> tuple[Solved, ...]:
 def estimate_cases(store: Store, split: str, version: str, jury: str, condition: str) -> tuple[Estimate, ...]:
     """Estimate every player on one split under one jury and condition, best first by `overall`.
 
-    Each gets overall, progressive and final with intervals clustered by case, and its grades along the way; `ppi` for overall where people graded
-    its answers in two cases or more; and its percentile, as a share, where two people or more played the same cases.
+    Each gets overall, progressive and final with intervals clustered by case, and its grades along the way; `ppi` for
+    overall where people graded its answers in two cases or more; and its percentile, as a share, where two people or
+    more played the same cases.
     The intervals of `overall` give the ranks. A submission of which no grade is known has no estimate.
     """
     everyone = solvers(store, split, version, jury)
