@@ -246,7 +246,8 @@ def _among(run: _Run, people: Sequence[float]) -> str:
     found = run.value("percentile")
     if found is not None:
         return f"{100 * found.value:.0f} [{100 * found.low:.0f}–{100 * found.high:.0f}]"
-    if run.human or len(people) < 2:
+    c = run.submission.counts
+    if run.human or len(people) < 2 or c.scored + c.no_answer < c.expected:
         return "–"
     return f"{float(percentile(_overall(run).value, np.array(people))):.0f}"
 

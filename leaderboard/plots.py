@@ -123,11 +123,14 @@ def map_plot(places: Sequence[tuple[float, float]], names: Sequence[str], *, lab
     reach = max([*(abs(c) for place in places for c in place), 1e-9]) * 1.25
     parts = [f'<rect class="ds-frame" x="1" y="1" width="{WIDTH - 2:.0f}" height="{HEIGHT - 2:.0f}"/>']
     scale = min(WIDTH, HEIGHT) / 2 / reach
-    for (x, y), name in zip(places, names, strict=True):
+    written: list[float] = []  # heights of the labels, which may not run into each other
+    for (x, y), name in sorted(zip(places, names, strict=True), key=lambda one: -one[0][1]):
         at, up = WIDTH / 2 + scale * x, HEIGHT / 2 - scale * y
         anchor, shift = ("end", -7) if at > WIDTH * 0.6 else ("start", 7)
+        level = max(up + 3.5, written[-1] + 11 if written else 0.0)
+        written.append(level)
         parts.append(f'<circle class="ds-c0" cx="{at:.1f}" cy="{up:.1f}" r="4"/>')
-        parts.append(f'<text x="{at + shift:.1f}" y="{up + 3.5:.1f}" text-anchor="{anchor}">{_text(name)}</text>')
+        parts.append(f'<text x="{at + shift:.1f}" y="{level:.1f}" text-anchor="{anchor}">{_text(name)}</text>')
     return _svg(parts, label, "")
 
 

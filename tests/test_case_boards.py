@@ -2,74 +2,27 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from evaluators.answers import CaseAnswer, CaseGame, CaseSettings, CaseVisit
 from evaluators.estimate_cases import estimate_cases
-from evaluators.grades import unit_of
 from evaluators.means import cluster_mean, cluster_ppi
 from evaluators.store import Store, open_store, store_path
-from evaluators.values import Counts, Model, Submission, Transcript, Verdict, transcript_id
 from leaderboard.build import build_site
 from leaderboard.case_boards import CaseBoard, case_boards
 from leaderboard.datafiles import as_csv, as_json
 from leaderboard.pages import render_board, write_pages
 from leaderboard.plots import Line, Series, Spot, line_plot, map_plot, spot_plot
 from leaderboard.published import read_published_scores
-from tests.made_case import built, case
-
-SCRIPT = "<script>alert(1)</script> {{ 7*7 }} \u061c"
-CASES = {"a": (4, 2), "b": (3, 3), "c": (2, 2)}  # locations and questions
-Grades = Sequence[Sequence[int | None]]  # by stage and question; None: a judge that could not be read
+from tests.made_case import CASES, SCRIPT, Grades, built, case, flat, run
 
 
-def flat(grade: int, locations: int, questions: int) -> Grades:
-    return [[grade] * questions for _ in range(locations + 1)]
-
-
-def write(
-    store: Store,
-    name: str,
-    tables: Mapping[str, Grades | None],
-    *,
-    human: Mapping[str, Grades] | None = None,
-    **fields: Any,
-) -> None:
-    """A run with one table of grades a case; None is a call that failed."""
-    person = fields.get("provider") == "human"
-    settings = CaseSettings(kind="case", grader_mode=3, player="human" if person else "model")
-    condition = fields.pop("condition", "player=human;grader=3" if person else "scheme=simple;grader=3")
-    model = Model(name=fields.pop("model", name), provider=fields.pop("provider", "acme"))
-    transcripts, verdicts = [], []
-    for item, table in tables.items():
-        locations, questions = CASES[item]
-        key = transcript_id(name, f"case-{item}", 0)
-        visits = tuple(CaseVisit(location=n, how="chosen") for n in range(locations))
-        game = CaseGame(settings=settings, locations=locations, questions=questions, visits=visits)
-        answer = CaseAnswer(kind="case", stages=tuple((f"So. {SCRIPT}",) * questions for _ in range(locations + 1)))
-        said: dict[str, Any] = {"failure": "timeout"} if table is None else {"answer": answer}
-        common = {"split": "sample-case@1.0.0", "model": model.name, "protocol": "case", "condition": condition}
-        transcripts.append(Transcript(transcript_id=key, item_id=f"case-{item}", game=game, **common, **said))
-        for kind, rows, judges in (("model", table, "xyz"), ("human", (human or {}).get(item), "h")):
-            for stage, row in enumerate(rows or ()):
-                for n, grade in enumerate(row, start=1):
-                    outcome: dict[str, Any] = {"failure": "unparsed"} if grade is None else {"score": grade}
-                    about = {"transcript_id": key, "kind": kind, "unit": unit_of(stage, n), **outcome}
-                    verdicts += [Verdict.model_validate({**about, "judge": judge}) for judge in judges]
-    failed = sum(table is None for table in tables.values())
-    scored = len(tables) - failed
-    made: dict[str, Any] = {
-        **{"submission_id": name.lower(), "benchmark": "case-samples", "split": "sample-case", "version": "1.0.0"},
-        **{"split_sha256": None, "protocol": "case", "condition": condition, "jury": "three", "judges": tuple("xyz")},
-        **{"model": model, "date": "2026-03-04"},
-        "counts": Counts(expected=3, scored=scored, no_answer=0, unjudged=0, failed=failed, missing=3 - len(tables)),
-    }
-    store.write_submission(Submission.model_validate({**made, **fields}), transcripts, verdicts, tier="scored-here")
+def write(store: Store, name: str, tables: Mapping[str, Grades | None], **fields: Any) -> None:
+    store.write_submission(*run(name, tables, **fields), tier="scored-here")
 
 
 def every(grade: int) -> dict[str, Grades]:
@@ -121,6 +74,7 @@ def test_what_failed_or_is_missing_widens_the_interval_and_counts_no_way(board: 
     assert (line.score, line.like.n) == ("3.00", 2 + 3 + 2)
     assert any("5 of 7 questions unknown" in note for note in line.like.notes)
     assert float(line.interval[0]) < 1
+    assert line.percentile == "–", "what failed might be what is hard"
 
 
 def test_progress_is_aligned_at_the_start_and_at_the_end(board: CaseBoard) -> None:
