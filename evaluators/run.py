@@ -6,11 +6,13 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import NamedTuple, TypeVar
 
 from builders.values import Item
+from evaluators.models import hang_up
 from evaluators.spool import Spool
 from evaluators.values import Counts, Transcript, Verdict
 
 # Items of one protocol: whoever solves and judges them takes just these.
 One = TypeVar("One", bound=Item)
+Result = TypeVar("Result")
 
 
 class Outcome(NamedTuple):
@@ -18,6 +20,18 @@ class Outcome(NamedTuple):
 
     transcripts: Sequence[Transcript]
     verdicts: Sequence[Verdict]
+
+
+def run_calls(work: Coroutine[None, None, Result]) -> Result:
+    """`asyncio.run` for work that calls models: their connections are closed at its end."""
+
+    async def whole() -> Result:
+        try:
+            return await work
+        finally:
+            await hang_up()
+
+    return asyncio.run(whole())
 
 
 async def run_attempts(

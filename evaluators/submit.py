@@ -95,7 +95,9 @@ def _cost_options(group: Any) -> None:
         metavar="USD",
         help="stop before a call that could bring the journal's price beyond it",
     )
-    group.add_argument("--max-seconds", type=_above_zero, metavar="S", help="begin no call later than this after the first")
+    group.add_argument(
+        "--max-seconds", type=_above_zero, metavar="S", help="begin no call later than this after the first"
+    )
     group.add_argument(
         "--price",
         nargs="+",
