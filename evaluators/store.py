@@ -280,9 +280,11 @@ class Store:
             ORDER BY s.submission_id, t.position, v.position"""
         rows = self._run(query, [split, version, jury]).fetchall()
         columns = list(zip(*rows, strict=True)) or [()] * len(Ratings._fields)
-        texts = [np.array(column, dtype=np.str_) for column in (*columns[:6], *columns[7:9])]
-        characters, scores = np.array(columns[6], dtype=np.int64), np.array(columns[9], dtype=np.float64)
-        return Ratings(*texts[:6], characters, *texts[6:], scores)
+        said, provider, attempt, item, cluster, category, _, judge, kind, _ = (
+            np.array(c, dtype=np.str_) for c in columns
+        )
+        characters, score = np.array(columns[6], dtype=np.int64), np.array(columns[9], dtype=np.float64)
+        return Ratings(said, provider, attempt, item, cluster, category, characters, judge, kind, score)
 
     def clusters(self, split: str, version: str) -> dict[str, str]:
         """Story, novel or case of each item of a split, by item; empty where the split was never stored."""

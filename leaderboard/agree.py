@@ -5,7 +5,6 @@ length of the answer; intervals for items like these.
 """
 
 import argparse
-from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 

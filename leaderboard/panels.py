@@ -190,7 +190,7 @@ def _line(p: PanelScore) -> tuple[str, ...]:
     votes = f"{p.usd:.2f}" if p.usd is not None else "–"
     worth = f"{p.saved / p.usd:.1f}" if p.usd else "–"
     figures = (f"{100 * p.exact:.1f}", f"{p.kappa:.3f}", bias, f"{p.worst[0]} {100 * p.worst[1]:+.1f}")
-    return (" + ".join(p.judges), str(p.silent), *figures, f"{100 * p.these:.2f}", f"{100 * p.like:.2f}", votes, worth)
+    return ("\n".join(p.judges), str(p.silent), *figures, f"{100 * p.these:.2f}", f"{100 * p.like:.2f}", votes, worth)
 
 
 def _prices(said: Sequence[str]) -> dict[str, float]:
