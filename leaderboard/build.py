@@ -40,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs", type=Path, nargs="+", default=[], metavar="DIR", help="bundles of your own runs: tier scored-here"
     )
     parser.add_argument("--splits", type=Path, default=Path("splits"), metavar="DIR", help="built splits")
+    parser.add_argument(
+        "--labels", type=Path, default=Path("leaderboard/labels"), metavar="DIR", help="labels of people"
+    )
     parser.add_argument("--records", type=Path, default=RECORDS, metavar="FILE", help="the results changelog")
     parser.add_argument("--out", type=Path, default=OUT, metavar="DIR", help="replaced whole (default: build/site)")
 
@@ -57,7 +60,7 @@ def main(arguments: argparse.Namespace) -> int:
 
     history = read_history(arguments.records)
     with open_store(store_path()) as store:
-        ingest(store, arguments.submissions, arguments.runs, arguments.splits, history)
+        ingest(store, arguments.submissions, arguments.runs, arguments.splits, history, labels=arguments.labels)
         print(build_site(store, arguments.out, history))
     return 0
 
