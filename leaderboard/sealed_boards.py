@@ -92,7 +92,9 @@ class SealedBoard(NamedTuple):
 
 def sealed_boards(store: Store) -> tuple[SealedBoard, ...]:
     """Work out one board for every sealed split that models were run on, by name."""
-    runs = [run for run in store.sealed() if run.estimates and run.submission.kind == "model"]
+    # Cases, whose grades are no shares, have boards of their own: leaderboard/case_boards.py.
+    shares = [run for run in store.sealed() if run.submission.protocol != "case"]
+    runs = [run for run in shares if run.estimates and run.submission.kind == "model"]
     manifests = {m.ref: m for m in store.splits() if m.sealed}
     found = []
     for name in sorted({run.submission.split for run in runs}):
