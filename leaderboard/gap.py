@@ -13,6 +13,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from evaluators.estimate import LEVEL
+from evaluators.estimate_cases import estimate_cases
 from evaluators.estimate_means import estimate_means
 from evaluators.store import Sealed, Store, open_store, store_path
 from evaluators.values import Estimate, Submission
@@ -110,7 +111,8 @@ def _key(submission: Submission) -> tuple[str, ...]:
 
 def _headline(store: Store, submission: Submission) -> Estimate | None:
     s = submission
-    estimates = estimate_means(store, s.split, s.version, s.jury, s.condition)
+    estimate = estimate_cases if s.protocol == "case" else estimate_means
+    estimates = estimate(store, s.split, s.version, s.jury, s.condition)
     return next((e for e in estimates if e.submission_id == s.submission_id), None)
 
 
