@@ -240,7 +240,7 @@ def _materials(arguments: argparse.Namespace) -> Iterator[tuple[str, Material]]:
     for benchmark in BENCHMARKS:
         if name == benchmark.name or name in benchmark.splits:
             splits = benchmark.splits if name == benchmark.name else (name,)
-            if arguments.novels is not None and benchmark.name != "detectiveqa":
+            if getattr(arguments, "novels", None) is not None and benchmark.name != "detectiveqa":
                 raise ReleaseError(f"{name} takes no --novels; only detectiveqa has texts of its own")
             if benchmark.name == "detectiveqa":
                 return _detectiveqa(splits, source, arguments.revision, novels=arguments.novels)
