@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 Question = tuple[str, int]  # case, and place of the question in it, from 1
 MOST = FULL_MARKS["case"]
 LEAST_PEOPLE = 2
+# Metrics of the grades along the way: `after 03`, after three locations; `left 03`, with three still unread.
+ALONG = ("after ", "left ")
 
 
 class Solved(NamedTuple):
@@ -155,9 +157,12 @@ def _curves(one: Solved) -> list[Estimate]:
 
 
 def _percentile(one: Solved, humans: Sequence[Solved]) -> list[Estimate]:
-    """The percentile among people, on the questions that the player and all of them have a score for."""
-    others = [h for h in humans if h is not one]
-    if len(others) < LEAST_PEOPLE or one.stored.submission.model.provider == "human":
+    """The percentile among people, on the questions that all of them have a score for."""
+    s, others = one.stored.submission, [h for h in humans if h is not one]
+    if len(others) < LEAST_PEOPLE or s.model.provider == "human":
+        return []
+    # On what is left after failures a player might stand too high: no percentile until everything is known.
+    if s.counts.missing or not np.isfinite(one.values["overall"]).all():
         return []
     tables = [one.scores(), *(h.scores() for h in others)]
     shared = [q for q in one.questions if all(q in t and np.isfinite(t[q]).all() for t in tables)]

@@ -105,32 +105,41 @@ class Window:
 
 
 class Slots:
-    """A semaphore whose size can change while its slots are held; first come, first served."""
+    """A semaphore whose size can change while its slots are held, which asyncio's cannot; first come, first served."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._free = asyncio.Semaphore(size)
-        self._owed = 0
+        self._held = 0
+        self._queue: deque[asyncio.Future[None]] = deque()
 
     async def acquire(self) -> None:
         """Wait for a slot."""
-        await self._free.acquire()
+        turn = asyncio.get_running_loop().create_future()
+        self._queue.append(turn)
+        self._hand_out()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():  # it was given a slot in the same moment
+                self.release()
+            raise
 
     def release(self) -> None:
         """Give a slot back."""
-        if self._owed:
-            self._owed -= 1
-        else:
-            self._free.release()
+        self._held -= 1
+        self._hand_out()
 
     def resize(self, size: int) -> None:
         """Change the size; slots that are too many go as they are given back."""
-        more = size - self.size
         self.size = size
-        paid = min(max(more, 0), self._owed)
-        self._owed += max(-more, 0) - paid
-        for _ in range(max(more, 0) - paid):
-            self._free.release()
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        while self._queue and self._held < self.size:
+            turn = self._queue.popleft()
+            if not turn.done():  # who was cancelled still stands in the queue
+                self._held += 1
+                turn.set_result(None)
 
 
 class Gate:

@@ -109,7 +109,7 @@ def cluster_ppi(human: Floats, jury: Floats, clusters: Sequence[str], *, level: 
     labelled = len(np.unique(place[known]))
     if labelled < 2:
         raise ValueError(f"labels in {labelled} cluster(s); two or more are needed")
-    off, spread = jury - jury.mean(), float(jury.var())
+    off, spread = jury - jury.mean(), float(jury[known].var())
     covariance = float(np.mean((human[known] - human[known].mean()) * (jury[known] - jury[known].mean())))
     lam = 0.0 if spread <= 1e-18 else float(np.clip(covariance / spread, 0, 1))
     rectified = human[known] - lam * jury[known]

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
@@ -225,6 +226,12 @@ async def attempt(
         return _failed(litellm, model, error, seconds=time.monotonic() - began)
     reply = _reply(response, seconds=time.monotonic() - began)
     return reply.model_copy(update={"cost_usd": (priced or price)(model, reply.usage)})
+
+
+async def hang_up() -> None:
+    """Close the connections that calls left open, before their event loop ends; the next call opens new ones."""
+    if "litellm" in sys.modules:
+        await _litellm().close_litellm_async_clients()
 
 
 def _reply(response: Any, *, seconds: float) -> Reply:

@@ -4,7 +4,6 @@ Never more than --spend-cap USD and --most-calls calls; the journal in --journal
 """
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -102,7 +101,7 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
     from evaluators.models import prepare
     from evaluators.protocols import marking
     from evaluators.replies import total_cost
-    from evaluators.run import count
+    from evaluators.run import count, run_calls
     from evaluators.runner import Runner
 
     s = sent.submission
@@ -124,7 +123,7 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
     with Journal(options.journal / f"{s.submission_id}.jsonl") as journal:
         runner = Runner(journal, concurrency=options.concurrency, timeout=options.timeout)
         _cap(runner, options)
-        outcome = asyncio.run(_deliberate(sent, split, runner, seats, how))
+        outcome = run_calls(_deliberate(sent, split, runner, seats, how))
     votes = [v for v in outcome.verdicts if v.kind == "model"]
     described = s.model_copy(
         update={

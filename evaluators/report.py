@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evaluators.estimate import LIKE, RANKED, as_judged, estimate_split, half_width, headline, rows
-from evaluators.estimate_cases import MOST, estimate_cases
+from evaluators.estimate_cases import ALONG, MOST, estimate_cases
 from evaluators.estimate_means import estimate_means
 from evaluators.fit import fit_split
 from evaluators.ppi import overlap_rank_spread
@@ -40,14 +40,19 @@ def _report_cases(store: Store, s: Submission) -> str:
     lines = ["", f"{s.model.name} on {s.ref}, {s.condition}, jury {s.jury}", _counts(s)]
     if not own:
         return "\n".join([*lines, "nothing to estimate: no question has a score"])
-    for e in (e for e in own if not e.metric.startswith(("after ", "left "))):
+    lines += _case_lines(own)
+    lines += _place(own[0], everyone)
+    return "\n".join([*lines, *(f"  note: {note}" for note in own[0].notes)])
+
+
+def _case_lines(own: Sequence[Estimate]) -> list[str]:
+    lines = []
+    for e in (e for e in own if not e.metric.startswith(ALONG)):
         name = f"{e.metric}, tied to people's grades" if e.method == "ppi" else e.metric
         scale = 100.0 if e.metric == "percentile" else 1.0
         what = f"of people, 95 %, {e.notes[0]}" if e.metric == "percentile" else f"of {MOST:g}  n {e.n}"
         lines.append(f"  {name:20} {scale * e.value:5.2f}  [{scale * e.low:.2f}, {scale * e.high:.2f}]  {what}")
-    lines.append("  (grades from 0 to 3, mean over questions, 95 % for items like these, clustered by case)")
-    lines += _place(own[0], everyone)
-    return "\n".join([*lines, *(f"  note: {note}" for note in own[0].notes)])
+    return [*lines, "  (grades from 0 to 3, mean over questions, 95 % for items like these, clustered by case)"]
 
 
 def _report_means(store: Store, s: Submission) -> str:
@@ -73,6 +78,9 @@ def report_sealed(submission: Submission, estimates: Sequence[Estimate]) -> str:
     lines = ["", f"{s.model.name} on {s.ref} (sealed), {s.condition}, jury {s.jury}", _counts(s)]
     if not estimates:
         return "\n".join([*lines, "nothing to estimate: no attempt has a score"])
+    if s.protocol == "case":
+        lines += [*_case_lines(estimates), "  (the evidence is encrypted)"]
+        return "\n".join([*lines, *(f"  note: {note}" for note in estimates[0].notes)])
     lines += [
         f"  {e.metric:20} {100 * e.value:5.1f}  [{100 * e.low:.1f}, {100 * e.high:.1f}]  n {e.n}" for e in estimates
     ]

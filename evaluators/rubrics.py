@@ -31,7 +31,7 @@ class Level(Value):
 class Rubric(Value):
     """What a grader of one question goes by."""
 
-    levels: tuple[Level, Level, Level, Level] = Field(description="For the grades 0, 1, 2 and 3.")
+    levels: tuple[Level, ...] = Field(min_length=4, max_length=4, description="For the grades 0, 1, 2 and 3.")
     steps: str = Field(min_length=1, description="How to arrive at the grade.")
 
 

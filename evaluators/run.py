@@ -7,12 +7,14 @@ from itertools import groupby
 from typing import NamedTuple, TypeVar
 
 from builders.values import Item
+from evaluators.models import hang_up
 from evaluators.scores import SEATS
 from evaluators.spool import Spool
 from evaluators.values import Counts, Transcript, Verdict
 
 # Items of one protocol: whoever solves and judges them takes just these.
 One = TypeVar("One", bound=Item)
+Result = TypeVar("Result")
 
 
 class Outcome(NamedTuple):
@@ -20,6 +22,18 @@ class Outcome(NamedTuple):
 
     transcripts: Sequence[Transcript]
     verdicts: Sequence[Verdict]
+
+
+def run_calls(work: Coroutine[None, None, Result]) -> Result:
+    """`asyncio.run` for work that calls models: their connections are closed at its end."""
+
+    async def whole() -> Result:
+        try:
+            return await work
+        finally:
+            await hang_up()
+
+    return asyncio.run(whole())
 
 
 async def run_attempts(

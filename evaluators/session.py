@@ -1,7 +1,6 @@
 """A run as the command line describes it: everything is checked first, then solved, judged and written down."""
 
 import argparse
-import asyncio
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from evaluators.prices import Prices, read_prices
 from evaluators.progress import progress
 from evaluators.protocols import TEMPERATURES, Play, Table, opening, refuse_foreign
 from evaluators.record import SUFFIX, RunRecord, digests_of, recorded
-from evaluators.run import Outcome
+from evaluators.run import Outcome, run_calls
 from evaluators.runner import Runner
 from evaluators.scores import SEATS
 from evaluators.sealed_bundle import SealedBundle, write_sealed_bundle
@@ -83,7 +82,7 @@ class Session(NamedTuple):
             runner = self._runner(journal)
             path = self.folder / f"{self.name}{SUFFIX}"
             with recorded(path, self._record(), runner.tally, sealed=self.manifest.sealed):
-                outcome = asyncio.run(self._call(runner))
+                outcome = run_calls(self._call(runner))
                 snapshots = () if self.options.predictions else runner.tally.snapshots(self.model.name)
                 return self._bundle(outcome, panel, date, snapshots)
 

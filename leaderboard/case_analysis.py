@@ -177,6 +177,24 @@ def achievable(scores: Floats) -> float:
     return float(np.nanmax(scores, axis=0).mean())
 
 
+def grade_agreement(first: Floats, second: Floats) -> tuple[float, float]:
+    """How far two graders agree (the paper's Table 2).
+
+    Args:
+        first: Grades, shape (n,).
+        second: Grades of the same answers in the same order.
+
+    Returns:
+        Share of answers with the very same grade, and the root mean square of the differences.
+
+    Raises:
+        ValueError: If shapes differ or there is no grade.
+    """
+    if first.shape != second.shape or not first.size:
+        raise ValueError(f"grades have shapes {first.shape} and {second.shape}; the same answers are expected")
+    return float((first == second).mean()), float(np.sqrt(((first - second) ** 2).mean()))
+
+
 def trend(x: Floats, y: Floats) -> Trend | None:
     """Fit a straight line; None where there are fewer than three points or `x` is the same for all."""
     if len(x) < 3 or np.ptp(x) == 0:

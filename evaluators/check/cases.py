@@ -1,7 +1,7 @@
 """What the record of a case says against itself and its condition, and a grade against the answer it is about."""
 
 from evaluators.answers import CaseAnswer, CaseGame
-from evaluators.grades import MOST, place_of
+from evaluators.units import MOST, place_of
 from evaluators.values import Submission, Transcript, Verdict
 
 

@@ -27,6 +27,16 @@ class GradeReply(Value):
 
 
 @cache
+def location_among(names: tuple[str, ...]) -> type[LocationReply]:
+    """Form of a choice among so many names: an endpoint that enforces schemas gives one of them, letter by letter.
+
+    The form itself takes any text, so that a reader may forgive a name in other letters.
+    """
+    field = (str, Field(json_schema_extra={"enum": list(names)}))
+    return create_model("LocationReply", __base__=LocationReply, location=field)
+
+
+@cache
 def answers(questions: int, *, discussed: bool) -> type[Value]:
     """Form of the answers to so many questions, keyed by their numbers, with the discussion before them if asked."""
     before: dict[str, Any] = {"discussion": (str, ...)} if discussed else {}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from builders.values import Case, Value
 from evaluators.answers import CaseAnswer, CaseGame, CaseSettings, CaseVisit, Scheme
-from evaluators.protocols.case.forms import LocationReply, answers
+from evaluators.protocols.case.forms import LocationReply, answers, location_among
 from evaluators.protocols.soup.desk import Desk, GameEndedError
 from evaluators.replies import UnreadableError, read, total_cost, total_usage
 from evaluators.values import NO_ANSWER, Failure, Model, Transcript, transcript_id
@@ -130,15 +130,17 @@ class Solver:
         """
         places = {_bare(self._case.locations[n].name): n for n in reversed(left)}
 
+        form = location_among(tuple(self._case.locations[n].name for n in left))
+
         def listed(text: str) -> LocationReply:
-            reply = read(text, LocationReply)
+            reply = read(text, form)
             if _bare(reply.location) not in places:
                 raise UnreadableError("That location is not in the list.", damaged=False)
             return reply
 
         values = values_of(self._case, visited) | {"left": [self._case.locations[n] for n in left]}
         try:
-            reply = await self._desk.ask("choose", values, LocationReply, reader=listed)
+            reply = await self._desk.ask("choose", values, form, reader=listed)
         except GameEndedError as end:
             if end.failure not in NO_ANSWER:
                 raise

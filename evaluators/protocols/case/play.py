@@ -89,7 +89,9 @@ class CasePlay:
             self._settings,
             self._rubrics.sha256 if self._rubrics else None,
         )
-        todo = [(item, epoch) for item in self._items for epoch in range(self._table.options.epochs)]
+        repeats = range(self._table.options.epochs)
+        warm_up = [(item, epoch) for item in self._items for epoch in repeats if item.practice]
+        todo = [(item, epoch) for item in self._items for epoch in repeats if not item.practice]
         # A person plays one case at a time.
         workers = 1 if self._settings.player == "human" else runner.concurrency
 
@@ -99,15 +101,14 @@ class CasePlay:
         async def marks(item: Case, transcript: Transcript) -> tuple[Verdict, ...]:
             return () if item.practice else await self._grade(item, transcript, runner)
 
-        played = await run_attempts(
-            todo, solve=solve, judge=marks, workers=workers, sealed=self._table.split.manifest.sealed, on_done=on_done
-        )
-        practice = {case.id for case in self._items if case.practice}
-        kept = tuple(t for t in played.transcripts if t.item_id not in practice)
+        sealed = self._table.split.manifest.sealed
+        await run_attempts(warm_up, solve=solve, judge=marks, workers=workers, sealed=sealed)
+        played = await run_attempts(todo, solve=solve, judge=marks, workers=workers, sealed=sealed, on_done=on_done)
         if self._table.options.grades is None:
-            return Outcome(kept, played.verdicts)
+            return played
         judges = {seat.judge for seat in self._table.seats}
-        return Outcome(kept, (*played.verdicts, *read_grades(self._table.options.grades, kept, judges=judges)))
+        human = read_grades(self._table.options.grades, played.transcripts, judges=judges)
+        return played._replace(verdicts=(*played.verdicts, *human))
 
     async def _play(self, item: Case, epoch: int, runner: Runner, setup: Setup) -> Transcript:
         model, texts = self._table.model, self._texts
