@@ -184,7 +184,8 @@ async def _deliberate(
         async def mark(complete: "Complete", seat: "Seat") -> "Verdict":
             return await how.mark(item, transcript, complete, seat)
 
-        return await sit(transcript, runner, seats=seats, mark=mark, no_answer=how.no_answer)
+        verdicts = await sit(transcript, runner, seats=seats, mark=mark, no_answer=how.no_answer)
+        return (*verdicts, *how.by_rule(item, transcript))
 
     todo = [(items[t.item_id], t.epoch) for t in sent.transcripts]
     return await run_attempts(

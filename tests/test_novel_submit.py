@@ -10,8 +10,9 @@ import pytest
 import zstandard
 
 from builders.__main__ import main as builders
-from evaluators.bundle import read_bundle
+from evaluators.bundle import read_bundle, write_bundle
 from evaluators.readings import readings
+from evaluators.rejudge import main as rejudge
 from evaluators.store import open_store, store_path
 from evaluators.submit import main as submit
 from tests.made_novel import annotated, paragraph, release, text
@@ -278,3 +279,43 @@ def test_novels_that_are_gone_are_named(tmp_path: Path, splits: Path, capsys: py
     assert submit([*run, "--out", str(tmp_path / "out")]) == 1
     assert "novels.parquet is missing" in capsys.readouterr().err
     assert submit([*run, "--setting", "question-only", "--dry-run"]) == 0, "title and author need no novel"
+
+
+def test_a_bundle_passes_the_check_and_letters_records_and_scores_that_cannot_be_do_not(
+    tmp_path: Path, splits: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ModelServer(table) as server:
+        assert submit(options(tmp_path, splits, server)) == 0
+    whole = read_bundle(tmp_path / "out/bundle")
+    check = ["--check", str(tmp_path / "out/bundle"), "--splits", str(splits)]
+    assert submit(check) == 0
+    answer = whole.transcripts[0]
+    assert answer.novel is not None
+    wrong_letter = [v.model_copy(update={"score": 1 - v.score}) if v.judge == "letter" else v for v in whole.verdicts]  # type: ignore[operator]
+    more = [v.model_copy(update={"score": 1.0}) if v.kind == "model" else v for v in whole.verdicts]
+    without = [v for v in whole.verdicts if v.judge != "letter"]
+    leaked = answer.model_copy(update={"novel": answer.novel.model_copy(update={"last": 60})})
+    other = answer.model_copy(update={"novel": answer.novel.model_copy(update={"setting": "evidence"})})
+    for transcripts, verdicts, said in (
+        (whole.transcripts, wrong_letter, "is not what the rule says of the letter"),
+        (whole.transcripts, more, "not the share of the steps"),
+        (whole.transcripts, without, "no rule's verdict on the letter"),
+        ((leaked, *whole.transcripts[1:]), whole.verdicts, "the paragraph of the answer, was shown"),
+        ((other, *whole.transcripts[1:]), whole.verdicts, "not that of the condition"),
+    ):
+        write_bundle(tmp_path / "out/bundle", whole.submission, transcripts, verdicts)
+        capsys.readouterr()
+        assert submit(check) == 1
+        assert said in "".join(capsys.readouterr())
+
+
+def test_our_jury_marks_the_reasoning_again_and_the_rule_every_letter(tmp_path: Path, splits: Path) -> None:
+    with ModelServer(table) as server:
+        assert submit(options(tmp_path, splits, server)) == 0
+        again = [str(tmp_path / "out/bundle"), "--out", str(tmp_path / "judged"), "--splits", str(splits)]
+        again += ["--jury", "tiny-local", "--judge-api-base", server.url, "--journal", str(tmp_path / "journal")]
+        assert rejudge([*again, "--spend-cap", "1"]) == 0
+    judged = read_bundle(tmp_path / "judged")
+    assert (judged.submission.jury, judged.submission.counts.scored) == ("tiny-local", 5)
+    assert sorted(v.score for v in judged.verdicts if v.judge == "letter") == [0, 1, 1, 1, 1]  # type: ignore[type-var]
+    assert len([v for v in judged.verdicts if v.kind == "model"]) == 15

@@ -11,7 +11,8 @@ from evaluators.check.detect import detect
 from evaluators.check.files import LIMITS, Deadline, DeadlineError, Limits, read_tree
 from evaluators.check.findings import Findings
 from evaluators.check.form import read_form
-from evaluators.check.indexes import SplitIndex, find_index, gold_texts
+from evaluators.check.indexes import SplitIndex, find_index, gold_texts, novel_questions
+from evaluators.check.novels import check_novels
 from evaluators.check.others import check_others
 from evaluators.values import Submission
 
@@ -60,6 +61,8 @@ def check_bundle(
                 _check_place(folder, submission, found)
             index = find_index(submission.ref, splits)
             check_content(form, index, found, deadline)
+            if submission.protocol == "novel":
+                check_novels(form, submission, novel_questions(submission.ref, splits), found)
             if not found.refused:  # reading answers is dear: first the bundle must be sound
                 detect(form, gold_texts(submission.ref, splits), found, deadline)
             if board is not None:

@@ -11,6 +11,7 @@ from evaluators.check.findings import Findings
 from evaluators.check.form import Form
 from evaluators.check.games import check_games
 from evaluators.check.indexes import SplitIndex
+from evaluators.check.novels import is_letter
 from evaluators.check.words import KEYS
 from evaluators.run import Outcome, count
 from evaluators.scores import seats_of
@@ -134,6 +135,8 @@ def _check_verdict(where: str, v: Verdict, attempt: Transcript, s: Submission, f
     if v.kind in ("human", "author"):
         remedy = "labels are sent with the issue form `Human labels`, where their makers are named"
         found.refuse("label", where, f"a verdict of kind {v.kind!r} in a submission", remedy)
+    elif s.protocol == "novel" and is_letter(v):
+        pass  # check_novels holds it against the key
     elif v.kind == "rule" and (not attempt.no_answer or v.score != 0):
         found.refuse("rule", where, "a rule's verdict stands only for an attempt without an answer, and is 0", REPACK)
     elif v.kind == "model" and attempt.no_answer:

@@ -14,6 +14,7 @@ from evaluators.bundle import TRANSCRIPTS
 from evaluators.check.files import Deadline
 from evaluators.check.findings import Findings
 from evaluators.check.form import Form
+from evaluators.values import Answer
 
 CONSTANT_SHARE, CONSTANT_LEAST = 0.4, 5
 NEAR_ALIKE, NEAR_WORDS, NEAR_LEAST = 0.8, 12, 3
@@ -32,7 +33,7 @@ class Said(NamedTuple):
 
 def detect(form: Form, gold: Mapping[str, Sequence[str]], found: Findings, deadline: Deadline) -> None:
     """Report what the detectors find in the answers of a bundle."""
-    said = [Said(n, t.item_id, *t.answer.texts) for n, t in form.transcripts if t.answer is not None]
+    said = [Said(n, t.item_id, *_texts(t.answer)) for n, t in form.transcripts if t.answer is not None]
     look = "a maintainer reads these answers before the row is judged"
     if constant := constant_answer(said):
         problem = f"{constant[1]} of {len(said)} answers are {constant[0]!r}"
@@ -51,6 +52,11 @@ def detect(form: Form, gold: Mapping[str, Sequence[str]], found: Findings, deadl
         if sign := addresses_judge(f"{one.answer}\n{one.justification}"):
             problem = f"the answer to {one.item_id!r} speaks to the judge ({sign})"
             found.report("addresses-judge", form.at(TRANSCRIPTS, one.line), problem, look)
+
+
+def _texts(answer: Answer) -> tuple[str, str]:
+    # One of four letters says nothing about who wrote it.
+    return ("", answer.texts[1]) if answer.kind == "novel" else answer.texts
 
 
 def fold(text: str) -> str:

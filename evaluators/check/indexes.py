@@ -70,6 +70,15 @@ def gold_texts(ref: str, splits: Path) -> dict[str, tuple[str, ...]]:
     return {i.id: _official(i) for i in items}
 
 
+def novel_questions(ref: str, splits: Path) -> dict[str, NovelQuestion]:
+    """The questions of a split, by item id; empty where it is not built here."""
+    from builders.splits import list_built, load_split
+
+    if ref not in {m.ref for m in list_built(splits)}:
+        return {}
+    return {i.id: i for i in load_split(ref, root=splits).items if isinstance(i, NovelQuestion)}
+
+
 def _official(item: Item) -> tuple[str, ...]:
     """The official texts of an item that an honest answer would not repeat word for word."""
     match item:

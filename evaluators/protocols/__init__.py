@@ -105,6 +105,8 @@ class Marking(NamedTuple):
     mark: "Callable[[Any, Transcript, Complete, Seat], Coroutine[None, None, Verdict]]"
     no_answer: "Callable[[Transcript], Verdict]"
     calls: "Callable[[Transcript], int]"  # that one judge needs for an answer; repairs come on top
+    # Verdicts that no judge is needed for and that stand beside the jury's.
+    by_rule: "Callable[[Any, Transcript], tuple[Verdict, ...]]" = lambda _item, _transcript: ()
 
 
 def marking(split: "Split", sent: "Submission", *, root: Path, prompts: Path | None = None) -> Marking | None:
@@ -127,6 +129,10 @@ def marking(split: "Split", sent: "Submission", *, root: Path, prompts: Path | N
         from evaluators.protocols.soup.marking import soup_marking
 
         return soup_marking(split, sent.condition, root=root, prompts=prompts)
+    if sent.protocol == "novel":
+        from evaluators.protocols.novel.marking import novel_marking
+
+        return novel_marking(split, prompts=prompts)
     return None
 
 
