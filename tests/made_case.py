@@ -42,9 +42,14 @@ def case(name: str = "a", places: int = 4, asked: int = 2, **fields: Any) -> Cas
 
 def built(root: Path, cases: Sequence[Case]) -> Split:
     """A split of cases, built below `root`."""
-    split = make_split("sample-case", cases, version="1.0.0", sources=[SOURCE])
+    split = made_split(cases)
     write_split(split, root=root)
     return split
+
+
+def made_split(cases: Sequence[Case]) -> Split:
+    """A split of cases, not written anywhere."""
+    return make_split("sample-case", cases, version="1.0.0", sources=[SOURCE])
 
 
 def left_of(body: Body) -> list[str]:
