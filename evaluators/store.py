@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -312,6 +312,10 @@ class Store:
             for row in self._run(f"SELECT * FROM {table} ORDER BY ALL").fetchall():  # noqa: S608
                 total.update(f"{table}\t{row!r}\n".encode())
         return total.hexdigest()
+
+    def rows(self, query: str, values: Values = ()) -> list[tuple[Any, ...]]:
+        """Rows of a question of one's own, in SQL; columns are those of `schema.sql`."""
+        return self._run(query, values).fetchall()
 
     def _run(self, query: str, values: Values = ()) -> "duckdb.DuckDBPyConnection":
         return self._connection.execute(query, values)
