@@ -193,4 +193,6 @@ def _yaml_feature(feature: Mapping[str, Any]) -> dict[str, Any]:
             return {"list": [{"name": n, **_yaml_feature(f)} for n, f in inner.items()]}
         case {"_type": "Image"}:
             return {"dtype": "image"}
+        case _ if "_type" not in feature:
+            return {"struct": [{"name": n, **_yaml_feature(f)} for n, f in feature.items()]}
     raise PackError(f"no card can spell the feature {feature!r} yet; add it to builders/packing.py")

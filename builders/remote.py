@@ -34,11 +34,12 @@ class Published(NamedTuple):
     files: dict[str, bytes]
 
 
-def load_published(ref: str) -> Split:
+def load_published(ref: str, *, sealed: bool = False) -> Split:
     """Load one split of a release, at its tag, from the Hub or its cache, and check it against its digests.
 
     Args:
         ref: `hub:namespace/repository/split@1.0.0`, and `#` with 12 or more hex digits to pin its items.
+        sealed: As for `load_split`.
 
     Raises:
         SplitError: If the ref is malformed, or the split has not the digests of its own manifest or of the pin.
@@ -59,7 +60,7 @@ def load_published(ref: str) -> Split:
     paths, _ = fetch(repo, f"v{version}", choose)
     try:
         _check_small(paths[0])
-        return check_pin(read_folder(paths[0].parent, name, version), pin)
+        return check_pin(read_folder(paths[0].parent, name, version, sealed=sealed), pin)
     except SplitError as error:
         raise SplitError(
             f"{ref}: {str(error).partition('; delete')[0]}; do not use it, and tell who published it"

@@ -127,7 +127,7 @@ def write_split(split: Split, *, root: Path = DEFAULT_ROOT, force: bool = False)
     return folder
 
 
-def load_split(ref: str, *, root: Path = DEFAULT_ROOT) -> Split:
+def load_split(ref: str, *, root: Path = DEFAULT_ROOT, sealed: bool = False) -> Split:
     """Read a built split and check it against its digests.
 
     Args:
@@ -135,17 +135,19 @@ def load_split(ref: str, *, root: Path = DEFAULT_ROOT) -> Split:
             `hub:namespace/repository/name@1.0.0` for a published one, at its tag. `#` and 12 or more hex digits
             after either pin the digest of its items.
         root: Folder of the built splits.
+        sealed: Open a sealed split, too, in memory: only for a caller who keeps what he makes of it as secret.
 
     Raises:
-        SplitError: If the ref is malformed, the split unknown or not built, or a file damaged.
+        SplitError: If the ref is malformed, the split unknown or not built, a file damaged, or the split sealed and not
+            to be opened here, or no identity of the environment opens it.
         builders.release.ReleaseError, builders.hub.HubError: If a published split cannot be had.
     """
     if ref.startswith("hub:"):
         from builders.remote import load_published
 
-        return load_published(ref)
+        return load_published(ref, sealed=sealed)
     folder = find_built(ref, root=root)
-    return check_pin(_read(folder), ref.partition("#")[2] or None)
+    return check_pin(_read(folder, sealed=sealed), ref.partition("#")[2] or None)
 
 
 def find_built(ref: str, *, root: Path = DEFAULT_ROOT) -> Path:
@@ -217,21 +219,26 @@ def _build_command(name: str, wanted: str, root: Path) -> str:
     return command
 
 
-def _read(folder: Path) -> Split:
-    return read_folder(folder, folder.parent.name, folder.name)
+def _read(folder: Path, *, sealed: bool = False) -> Split:
+    return read_folder(folder, folder.parent.name, folder.name, sealed=sealed)
 
 
-def read_folder(folder: Path, name: str, version: str) -> Split:
+def read_folder(folder: Path, name: str, version: str, *, sealed: bool = False) -> Split:
     """Read manifest.json, items.parquet and gold.parquet of a folder and check them against each other.
 
-    A sealed split is opened in memory with an identity of the environment.
+    A sealed split is opened in memory with an identity of the environment, where the caller says so.
 
     Raises:
         SplitError: If they are not the split `name` at `version`, do not have the digests of the manifest, or are
-            sealed and no identity opens them.
+            sealed and not to be opened here, or no identity opens them.
     """
     manifest = read_manifest(folder, name, version)
     if manifest.sealed:
+        if not sealed:
+            raise SplitError(
+                f"{manifest.ref} is sealed, and this command does not keep what it makes of a split sealed; "
+                "python -m evaluators.submit does"
+            )
         from builders.sealed import open_sealed
 
         return open_sealed(folder, name, version).split

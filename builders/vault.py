@@ -114,7 +114,7 @@ def own_recipients() -> frozenset[str]:
     Raises:
         VaultError: If it gives something that is no identity.
     """
-    if not (os.environ.get(IDENTITY_FILE) or os.environ.get(IDENTITY)):
+    if not (os.environ.get("DEERSTALKER_IDENTITY_FILE") or os.environ.get("DEERSTALKER_IDENTITY")):
         return frozenset()
     return frozenset(str(identity.to_public()) for identity in _identities("the vault"))
 
@@ -142,7 +142,7 @@ def _identities(what: str) -> "tuple[Identity, ...]":
 
 
 def _identity_text(what: str) -> tuple[str, str]:
-    named, given = os.environ.get(IDENTITY_FILE), os.environ.get(IDENTITY)
+    named, given = os.environ.get("DEERSTALKER_IDENTITY_FILE"), os.environ.get("DEERSTALKER_IDENTITY")
     if not named and not given:
         raise VaultError(
             f"{what} is sealed and there is no identity to open it with; set {IDENTITY_FILE} to the file of your "

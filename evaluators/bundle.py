@@ -75,6 +75,11 @@ def read_bundle(folder: Path) -> Bundle:
     """
     submission = read_submission(folder)
     names = {f.name: f for f in submission.files}
+    if any(name.endswith(".age") for name in names):
+        raise BundleError(
+            f"{folder}: the evidence is encrypted, the run was on a sealed split; copy the folder to its place, "
+            "python -m leaderboard build reads it there"
+        )
     if set(names) != {TRANSCRIPTS, VERDICTS}:
         raise BundleError(f"{folder / 'submission.yaml'}: files must be {TRANSCRIPTS} and {VERDICTS}")
     transcripts = _read_rows(folder / TRANSCRIPTS, names[TRANSCRIPTS], Transcript)

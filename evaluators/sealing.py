@@ -67,6 +67,18 @@ def open_journal(path: Path, manifest: SplitManifest) -> Journal:
     return SealedJournal(path, manifest.sealed_for)
 
 
+def check_runnable(manifest: SplitManifest) -> None:
+    """Refuse a sealed split of a protocol that would leave something of it in clear.
+
+    Raises:
+        SplitError: If the split is one of situation puzzles, whose reference points lie beside it as text.
+    """
+    if manifest.sealed and manifest.protocol == "soup":
+        raise SplitError(
+            f"{manifest.ref} is sealed: reference points of puzzles lie in clear, so they are not run sealed"
+        )
+
+
 @contextmanager
 def discreet(manifest: SplitManifest) -> Iterator[None]:
     """Do something with a split so that, where it is sealed, nothing of it is logged, warned of or raised.
@@ -81,9 +93,9 @@ def discreet(manifest: SplitManifest) -> Iterator[None]:
     with _silence():
         try:
             yield
-        except (SplitError, ReleaseError, HubError, KeyboardInterrupt, SystemExit):
-            raise  # they name files, versions and options
-        except BaseException as error:  # noqa: BLE001 - whatever it is, its message may quote a text
+        except BaseException as error:
+            if isinstance(error, SplitError | ReleaseError | HubError | KeyboardInterrupt | SystemExit):
+                raise  # these name files, versions and options; the message of any other may quote a text
             ended = _withheld(error, manifest)
     if ended is not None:
         raise ended  # outside of the handler: the error with the words in it is not carried along

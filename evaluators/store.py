@@ -5,7 +5,6 @@ It holds nothing that the bundles do not: delete it, and `python -m leaderboard 
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -19,6 +18,7 @@ from builders.values import Soup, SplitManifest
 from evaluators.answers import SoupGame
 from evaluators.responders import ResponderCheck
 from evaluators.scores import seats_of
+from evaluators.store_errors import explain
 from evaluators.tables import Item, Row, published_rows, published_score_rows, split_rows, submission_rows
 from evaluators.values import (
     Estimate,
@@ -126,12 +126,12 @@ def open_store(path: Path | str, *, read_only: bool = False) -> "Iterator[Store]
             str(path), read_only=read_only, config={"temp_directory": ""} if str(path) == IN_MEMORY else {}
         )
     except duckdb.Error as error:
-        raise _refusal(error, path) from error
+        raise StoreError(explain(error, path)) from error
     try:
         _check_schema(connection, path, read_only=read_only)
         yield Store(connection, path)
     except duckdb.Error as error:
-        raise _refusal(error, path) from error
+        raise StoreError(explain(error, path)) from error
     finally:
         connection.close()
 
@@ -335,7 +335,7 @@ class Store:
             self._connection.commit()
             done = True
         except duckdb.Error as error:
-            raise _refusal(error, self.path) from error
+            raise StoreError(explain(error, self.path)) from error
         finally:
             self._inside = False
             if not done:
@@ -393,23 +393,3 @@ def _check_schema(connection: "duckdb.DuckDBPyConnection", path: Path, *, read_o
             f"the store {str(path)!r} has schema version {found!r} and this code writes {SCHEMA_VERSION}; {remedy}, or "
             "set DEERSTALKER_STORE to a new file and run `python -m leaderboard build`, which fills it from the bundles"
         )
-
-
-def _refusal(error: Exception, path: Path) -> StoreError:
-    """Say in one line what DuckDB met at the store, and what to do."""
-    text, where = " ".join(str(error).split()), f"the store {str(path)!r}"
-    held = re.search(r"\(PID (\d+)\)", text)
-    holder = f"process {held[1]}" if held else "another command"
-    elsewhere = "set DEERSTALKER_STORE to a file in a folder you may write"
-    known = {
-        "Could not set lock": f"{where} is in use by {holder}; try again when it has finished",
-        "with a different configuration": f"{where} is open in this process already; close it first",
-        "not a valid DuckDB database": f"{str(path)!r} is no DuckDB file; move it away or set DEERSTALKER_STORE",
-        "No space left": f"{where} cannot grow, the disk is full; nothing of this write was kept: free space, repeat",
-        "File too large": f"{where} may not grow further; nothing of this write was kept: raise the limit, repeat",
-        "Permission denied": f"{where} cannot be written: {text}; {elsewhere}",
-        "Read-only file system": f"{where} cannot be written: {text}; {elsewhere}",
-        "Is a directory": f"{where} is a folder; {elsewhere}",
-        "No such file or directory": f"{where} cannot be made: make its folder {str(path.parent)!r} first",
-    }
-    return StoreError(next((message for sign, message in known.items() if sign in text), f"{where}: {text}"))

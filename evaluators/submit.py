@@ -191,10 +191,11 @@ def guarded(command: Any) -> int:
 
 def _submit(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     from builders.splits import load_split
-    from evaluators.sealing import discreet
+    from evaluators.sealing import check_runnable, discreet
     from evaluators.session import open_session
 
-    split = load_split(options.split, root=options.splits)
+    split = load_split(options.split, root=options.splits, sealed=True)
+    check_runnable(split.manifest)
     with discreet(split.manifest):
         session = open_session(options, split, refuse=p.error)
         if options.dry_run:

@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from builders.splits import SplitError, load_split
 
     try:
-        unpublished = unpublished_of([load_split(ref, root=options.splits) for ref in options.keep_out])
+        unpublished = unpublished_of([load_split(ref, root=options.splits, sealed=True) for ref in options.keep_out])
         found = sorted({leak for folder in options.folders for leak in find_leaks(folder, unpublished)})
     except (SplitError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

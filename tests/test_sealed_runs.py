@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from builders.splits import load_split
+from builders.splits import list_built, load_split
 from evaluators.bundle import BundleError, read_bundle
+from evaluators.calibrate import main as calibrate
+from evaluators.extract_points import main as extract_points
 from evaluators.sealed_bundle import open_bundle, read_sealed_bundle
 from evaluators.store import StoreError, open_store, store_path
 from evaluators.submit import main as submit
 from leaderboard.__main__ import main as leaderboard
 from tests.made_runs import made_run
-from tests.made_sealed import hold, key, leaks, riddles, runs_of, secret, write
+from tests.made_sealed import cases, hold, key, leaks, riddles, runs_of, secret, write
 from tests.servers.model_server import Answer, ModelServer
 
 JUDGES = "a:openai/j1,b:openai/j2,c:openai/j3"
@@ -100,7 +102,7 @@ def test_evidence_of_a_sealed_run_opens_for_nobody_else(home: Path, monkeypatch:
     hold(monkeypatch, key(home.parent / "keys", "other")[0])
     with pytest.raises(BundleError, match="not sealed for the identity"):
         open_bundle(folder)
-    with pytest.raises(BundleError, match=r"files must be transcripts\.jsonl\.zst"):
+    with pytest.raises(BundleError, match="the evidence is encrypted"):
         read_bundle(folder)
 
 
@@ -141,12 +143,41 @@ def test_the_leaderboard_shows_aggregates_and_needs_no_key(
 
 
 def test_a_store_on_disk_takes_no_evidence_of_a_sealed_split(home: Path) -> None:
-    split = load_split("sample-llm", root=home / "splits")
+    split = load_split("sample-llm", root=home / "splits", sealed=True)
     run = made_run("acme-1", ["3+"], split="sample-llm", benchmark="samples")
     with open_store(store_path()) as store:
         store.write_split(split.manifest, split.items)
         with pytest.raises(StoreError, match="is sealed"):
             store.write_submission(*run, tier="scored-here")
+
+
+@pytest.mark.parametrize(
+    ("command", "argv"),
+    [
+        (calibrate, ["--split", "sample-llm@1.0", "--judges", JUDGES]),
+        (extract_points, ["--split", "sample-llm@1.0", "--judge", "openai/j1"]),
+    ],
+)
+def test_a_command_that_keeps_nothing_secret_does_not_open_a_sealed_split(
+    home: Path, command: Callable[[list[str]], int], argv: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command([*argv, "--splits", str(home / "splits"), "--out", str(home / "runs")]) == 1
+    assert "is sealed, and this command does not keep what it makes" in capsys.readouterr().err
+    assert leaks(runs_of(riddles().items), home) == []
+
+
+def test_the_search_before_publishing_opens_a_sealed_split_and_finds_its_nested_texts(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipient = next(m for m in list_built(home / "splits")).sealed_for[0]
+    write(cases(), home / "splits", recipient)
+    (home / "page").mkdir()
+    (home / "page/clean.html").write_text("<p>Nothing to see.</p>")
+    argv = ["leaks", str(home / "page"), "--splits", str(home / "splits"), "--keep-out", "watson-holmes", "sample-llm"]
+    assert leaderboard(argv) == 0
+    (home / "page/leaky.html").write_text(f"<p>{cases().items[0].questions[0].examples[2].why}</p>")
+    assert leaderboard(argv) == 1
+    assert "leaky.html': 8 words in a row of an unpublished item" in capsys.readouterr().err
 
 
 CHILD = """
