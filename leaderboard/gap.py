@@ -13,7 +13,9 @@ from math import sqrt
 from typing import NamedTuple
 
 from evaluators.estimate import LEVEL
+from evaluators.estimate_cases import estimate_cases
 from evaluators.estimate_means import estimate_means
+from evaluators.scores import FULL_MARKS
 from evaluators.store import Sealed, Store, open_store, store_path
 from evaluators.values import Estimate, Submission
 
@@ -36,6 +38,7 @@ class Gap(NamedTuple):
     value: float
     low: float
     high: float
+    full: float = 1.0  # the most the metric can be
 
     @property
     def undecided(self) -> bool:
@@ -86,7 +89,8 @@ def gaps(store: Store, public: str, sealed: str) -> tuple[Gap, ...]:
             low, high = _difference(mine, theirs)
             value = mine.value - theirs.value
             name = (submission.model.name, submission.model.provider, submission.jury)
-            found.append((_key(submission), Gap(*name, mine, theirs, value, low, high)))
+            full = FULL_MARKS.get(submission.protocol, 1.0)
+            found.append((_key(submission), Gap(*name, mine, theirs, value, low, high, full)))
     return tuple(sorted(dict(found).values(), key=lambda gap: (-gap.value, gap.model)))
 
 
@@ -110,7 +114,8 @@ def _key(submission: Submission) -> tuple[str, ...]:
 
 def _headline(store: Store, submission: Submission) -> Estimate | None:
     s = submission
-    estimates = estimate_means(store, s.split, s.version, s.jury, s.condition)
+    estimate = estimate_cases if s.protocol == "case" else estimate_means
+    estimates = estimate(store, s.split, s.version, s.jury, s.condition)
     return next((e for e in estimates if e.submission_id == s.submission_id), None)
 
 
@@ -127,10 +132,10 @@ def _difference(first: Estimate, second: Estimate) -> tuple[float, float]:
 
 def _line(gap: Gap) -> str:
     verdict = "undecided" if gap.undecided else "better in public" if gap.value > 0 else "better where sealed"
-    scores = f"public {100 * gap.public.value:5.1f}, sealed {100 * gap.sealed.value:5.1f}"
-    return (
-        f"{gap.model}: {scores}, gap {100 * gap.value:+5.1f} [{100 * gap.low:+.1f}, {100 * gap.high:+.1f}], {verdict}"
-    )
+    point = 100 / gap.full
+    scores = f"public {point * gap.public.value:5.1f}, sealed {point * gap.sealed.value:5.1f}"
+    limits = f"[{point * gap.low:+.1f}, {point * gap.high:+.1f}]"
+    return f"{gap.model}: {scores}, gap {point * gap.value:+5.1f} {limits}, {verdict}"
 
 
 def _plain(gap: Gap) -> dict[str, object]:
