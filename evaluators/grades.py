@@ -3,7 +3,6 @@
 Source: Leelawat & Griffin, "Watson & Holmes", section 3.2.1. A stage is the introduction (0) or a location read.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from statistics import fmean
@@ -12,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluators.scores import unit_of
 from evaluators.values import Transcript, Verdict
 
 Floats = NDArray[np.float64]
 MOST = 3  # the highest grade
 METRICS = ("overall", "progressive", "final")
-_UNIT = re.compile(r"s(\d{2,3})\.q([1-9]\d?)")
 
 
 class Scores(NamedTuple):
@@ -27,17 +26,6 @@ class Scores(NamedTuple):
     progressive: Floats  # (questions,) mean over stages
     final: Floats  # (questions,) at the last stage
     overall: Floats  # (questions,) mean of progressive and final
-
-
-def unit_of(stage: int, question: int) -> str:
-    """Name the answer to a question, from 1, at a stage, from 0: `s03.q2`."""
-    return f"s{stage:02}.q{question}"
-
-
-def place_of(unit: str) -> tuple[int, int] | None:
-    """Stage and question, both from 0, of a unit; None for one that names no answer of a case."""
-    found = _UNIT.fullmatch(unit)
-    return (int(found[1]), int(found[2]) - 1) if found else None
 
 
 def grades(transcript: Transcript, verdicts: Sequence[Verdict], *, seats: int | None, kind: str = "model") -> Floats:

@@ -1,5 +1,6 @@
 """From the verdicts on one attempt to the jury's score, and to the label that people gave it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from types import MappingProxyType
@@ -19,7 +20,19 @@ METRICS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 # The most a metric of a protocol can be, where it is not 1.
 FULL_MARKS: Mapping[str, float] = MappingProxyType({"case": 3.0})
+_UNIT = re.compile(r"s(\d{2,3})\.q([1-9]\d?)")
 _HEADLINES = frozenset(metrics[0] for metrics in METRICS.values())
+
+
+def unit_of(stage: int, question: int) -> str:
+    """Name the answer to a question, from 1, at a stage, from 0: `s03.q2`."""
+    return f"s{stage:02}.q{question}"
+
+
+def place_of(unit: str) -> tuple[int, int] | None:
+    """Stage and question, both from 0, of a unit; None for one that names no answer of a case."""
+    found = _UNIT.fullmatch(unit)
+    return (int(found[1]), int(found[2]) - 1) if found else None
 
 
 def seats_of(submission: Submission) -> int:

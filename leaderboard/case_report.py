@@ -17,8 +17,8 @@ from builders.values import Case
 from evaluators.answers import CaseAnswer, CaseGame
 from evaluators.bundle import Bundle, BundleError
 from evaluators.estimate_cases import graded_alike
-from evaluators.grades import grades, place_of, scores
-from evaluators.scores import seats_of
+from evaluators.grades import grades, scores
+from evaluators.scores import place_of, seats_of
 from evaluators.values import Verdict
 from leaderboard.case_analysis import (
     Agreement,

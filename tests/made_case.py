@@ -10,7 +10,7 @@ from builders.splits import Split, make_split, write_split
 from builders.values import Case, Source
 from evaluators.answers import CaseAnswer, CaseGame, CaseSettings, CaseVisit
 from evaluators.bundle import Bundle
-from evaluators.grades import unit_of
+from evaluators.scores import unit_of
 from evaluators.values import Counts, Model, Submission, Transcript, Verdict, transcript_id
 from tests.made_soup import form, number
 from tests.servers.model_server import Answer
@@ -63,7 +63,7 @@ def table(body: Body, _: int = 1) -> Answer:
     wanted = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
     level = {"definition": "d", "examples": ["one", "two"], "edge_cases": "e"}
     replies: dict[str, Any] = {
-        "CaseAnswers": lambda: {key: f"Reply {n} to {key}" for key in wanted["required"]},
+        "CaseAnswers": lambda: {key: f"Testified {n} to {key}" for key in wanted["required"]},
         "LocationReply": lambda: {"location": left_of(body)[-1]},
         "GradeReply": lambda: {"score": n % 4},
         "Rubric": lambda: {"levels": [level] * 4, "steps": f"Read it {n} times."},

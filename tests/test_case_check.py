@@ -99,7 +99,7 @@ def test_sealed_cases_are_played_and_graded_by_sealed_rubrics_and_leave_no_word(
         assert submit([*run[:at], *run[at + 2 :]]) == 0
     said = capsys.readouterr()
     assert "the evidence is encrypted" in said.out
-    words = {b"Introduction of a", b"Text of a", b"Truth 1 of", b"Solution of", b"Reply ", b"Read it "}
+    words = {b"Introduction of a", b"Text of a", b"Truth 1 of", b"Solution of", b"Testified ", b"Read it "}
     assert leaks(words, tmp_path) == []
     assert not [w for w in words if w.decode() in said.out + said.err]
     (rubrics,) = (tmp_path / "splits/sample-case/1.0.0.rubrics").glob("*.yaml.age")

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 from builders.values import Case
 from evaluators.answers import CaseAnswer, GraderMode
-from evaluators.grades import unit_of
 from evaluators.models import Complete
 from evaluators.protocols.case.forms import GradeReply
 from evaluators.protocols.case.texts import GRADING
@@ -17,6 +16,7 @@ from evaluators.protocols.soup.desk import fence
 from evaluators.protocols.soup.texts import Texts
 from evaluators.replies import Asked, ask
 from evaluators.rubrics import Rubric
+from evaluators.scores import unit_of
 from evaluators.values import Message, Seat, Transcript, Usage, Verdict
 
 FREE = Usage(input_tokens=0, output_tokens=0)
