@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 PY := $(BIN)/python
 .DEFAULT_GOAL := help
-.PHONY: help test lint bench demo lock clean
+.PHONY: help test lint bench bench-run demo lock clean
 
 help:  ## List the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
 .venv/uv: requirements-uv.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Deerstalker needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.11")'
@@ -39,6 +39,9 @@ lint: .venv/ready  ## ruff and mypy --strict
 
 bench: .venv/ready  ## Print performance as ratios measured side by side
 	$(PY) -m tests.bench
+
+bench-run: .venv/ready  ## CPU, time and memory of runs beside bare litellm and inspect-ai (DEERSTALKER_INSPECT=its python)
+	$(PY) -m tests.bench_run
 
 DEMO_ARGS = $(if $(MODEL),--model '$(MODEL)') $(if $(JUDGES),--judges '$(JUDGES)')
 demo: .venv/ready $(if $(MODEL),,.venv/local-model)  ## A whole leaderboard from a tiny local model (or MODEL=... JUDGES=a,b,c)

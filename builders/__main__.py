@@ -4,6 +4,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
@@ -11,6 +12,7 @@ from builders import BENCHMARKS, vault_commands
 from builders.hub_commands import add_commands
 
 if TYPE_CHECKING:
+    from builders.detectiveqa import Annotations
     from builders.release import Oddity
     from builders.splits import Split
     from builders.values import GoldAnswer, Item, Soup, Source
@@ -25,6 +27,7 @@ class Material(NamedTuple):
     oddities: "tuple[Oddity, ...]"
     language: str = "en"
     about: str = ""
+    also: "Callable[[Split, Path], None] | None" = None
 
 
 class _Parser(argparse.ArgumentParser):
@@ -78,7 +81,13 @@ def _parser() -> argparse.ArgumentParser:
         )
         command.add_argument("--source", dest="source_option", metavar="SOURCE", help="the same as an option")
         command.add_argument("--revision", help="commit (40 hex digits), branch or tag of the Hub repository or clone")
+        command.add_argument(
+            "--novels", metavar="DIR", help="detectiveqa: your own texts of the novels (default: SOURCE)"
+        )
     build.add_argument("--version", type=_version, default="1.0.0", help="version to build (default: %(default)s)")
+    build.add_argument(
+        "--leave-out-refused", action="store_true", help="build without the items that `check` refuses: another split"
+    )
     build.add_argument("--force", action="store_true", help="overwrite a version that exists with other content")
     for command in (show, build):
         command.add_argument(
@@ -130,8 +139,8 @@ def _build(arguments: argparse.Namespace) -> int:
         )
     made = _make(arguments)
     # Written only once every split of the benchmark is known to be good.
-    for split in made:
-        folder = write_split(split, root=arguments.out, force=arguments.force)
+    for split, also in made:
+        folder = write_split(split, root=arguments.out, force=arguments.force, also=also)
         m = split.manifest
         print(f"{m.ref}: {m.items} items, {m.gold} gold answers, sha256 {m.sha256[:12]} in {folder}")
     return 0
@@ -143,30 +152,34 @@ def _make_one(arguments: argparse.Namespace) -> "Split":
     made = _make(arguments)
     if len(made) != 1:
         raise ReleaseError(f"{arguments.name} has {len(made)} splits; they are sealed one by one")
-    return made[0]
+    return made[0][0]
 
 
-def _make(arguments: argparse.Namespace) -> "list[Split]":
+def _make(arguments: argparse.Namespace) -> "list[tuple[Split, Callable[[Path], None] | None]]":
+    """Every split that is asked for, each with what else writes into its folder."""
     from builders.release import ReleaseError, describe, group
     from builders.splits import make_split
 
-    made = []
+    made: list[tuple[Split, Callable[[Path], None] | None]] = []
     for name, material in _materials(arguments):
         refused = group(o for o in material.oddities if o.severity == "refused")
-        if refused:
+        if refused and arguments.leave_out_refused and material.items:
+            print(
+                f"{name}: {len(material.items)} items without the refused ones; this is not the split that others have"
+            )
+        elif refused:
             lines = "; ".join(describe(oddity, items) for oddity, items in refused[:3])
             more = f"; and {len(refused) - 3} more kinds" if len(refused) > 3 else ""
             raise ReleaseError(f"{name} is not built: {lines}{more}. `python -m builders check` lists all")
-        made.append(
-            make_split(
-                name,
-                material.items,
-                material.gold,
-                version=arguments.version,
-                sources=[material.source],
-                language=material.language,
-            )
+        split = make_split(
+            name,
+            material.items,
+            material.gold,
+            version=arguments.version,
+            sources=[material.source],
+            language=material.language,
         )
+        made.append((split, material.also and partial(material.also, split)))
         if material.about:
             print(f"{name}: {material.about}")
         if notes := len(group(material.oddities)):
@@ -227,6 +240,10 @@ def _materials(arguments: argparse.Namespace) -> Iterator[tuple[str, Material]]:
     for benchmark in BENCHMARKS:
         if name == benchmark.name or name in benchmark.splits:
             splits = benchmark.splits if name == benchmark.name else (name,)
+            if arguments.novels is not None and benchmark.name != "detectiveqa":
+                raise ReleaseError(f"{name} takes no --novels; only detectiveqa has texts of its own")
+            if benchmark.name == "detectiveqa":
+                return _detectiveqa(splits, source, arguments.revision, novels=arguments.novels)
             return _READERS[benchmark.name](splits, source, arguments.revision)
     known = ", ".join(f"{b.name} ({', '.join(b.splits)})" for b in BENCHMARKS)
     raise ReleaseError(f"unknown benchmark or split {name!r}; there are {known}")
@@ -288,6 +305,45 @@ def _soup_splits(
         yield name, Material(mine, (), found, odd, language, describe_puzzles(mine))
 
 
+def _detectiveqa(
+    splits: Sequence[str], source: str | None, revision: str | None, *, novels: str | None = None
+) -> Iterator[tuple[str, Material]]:
+    from builders.detectiveqa import read_release
+    from builders.release import ReleaseError
+
+    if revision:
+        raise ReleaseError("detectiveqa is read from a folder; check the revision out yourself, without --revision")
+    pinned = next(b for b in BENCHMARKS if b.name == "detectiveqa").sources[0]
+    for name in splits:
+        yield _novel_split(
+            name, read_release(source, "zh" if name == "detectiveqa-zh" else "en", pinned, novels=novels)
+        )
+
+
+def _novel_samples(splits: Sequence[str], source: str | None, revision: str | None) -> Iterator[tuple[str, Material]]:
+    from builders.detectiveqa import read_release
+    from builders.release import ReleaseError
+    from builders.samples import NOVEL
+
+    if source or revision:
+        raise ReleaseError("the samples are part of the repository; build them without SOURCE and --revision")
+    pinned = next(b for b in BENCHMARKS if b.name == "novel-samples").sources[0]
+    for name in splits:
+        yield _novel_split(name, read_release(str(NOVEL), "en", pinned, folders=("authored",)))
+
+
+def _novel_split(name: str, read: "Annotations") -> tuple[str, Material]:
+    from builders.detectiveqa import describe_questions, novel_texts, to_questions
+    from builders.novels import write_novels
+
+    questions, oddities = to_questions(read)
+
+    def also(split: "Split", folder: Path) -> None:
+        write_novels(novel_texts(read, questions), split, folder)
+
+    return name, Material(questions, (), read.source, oddities, read.language, describe_questions(questions), also)
+
+
 def _watson_holmes(splits: Sequence[str], source: str | None, revision: str | None) -> Iterator[tuple[str, Material]]:
     from builders.release import ReleaseError
     from builders.watson_holmes import describe_cases, read_source
@@ -315,6 +371,8 @@ _READERS: Mapping[str, Callable[[Sequence[str], str | None, str | None], Iterato
     "samples": _samples,
     "turtlesoup": _turtlesoup,
     "soup-samples": _soup_samples,
+    "detectiveqa": _detectiveqa,
+    "novel-samples": _novel_samples,
     "watson-holmes": _watson_holmes,
     "case-samples": _case_samples,
 }

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from builders import BENCHMARKS, CANARIES
+from builders.novels import check_novels
 from builders.sealed import CIPHERTEXT, check_sealed
-from builders.splits import Split, read_folder, read_manifest
+from builders.splits import NOVELS, Split, read_folder, read_manifest
 from builders.values import Benchmark, SplitManifest
 from builders.versions import Fingerprint, Form, fingerprint
 
@@ -93,8 +94,12 @@ def pack(root: Path, name: str, version: str, *, prompts_sha256: str | None, ids
         found = found._replace(gold={}, form="ids")
         return Packed(found, {"manifest.json": text, "ids.parquet": _ids(split, found)}, {f"{name}-ids": "ids.parquet"})
     files, configs = {"manifest.json": text}, {}
-    for config, file in ((name, "items.parquet"), (f"{name}-gold", "gold.parquet")):
-        if file == "items.parquet" or split.gold:
+    tables = {name: "items.parquet", f"{name}-gold": "gold.parquet"}
+    if manifest.protocol == "novel":
+        check_novels(split, root)
+        tables[f"{name}-novels"] = NOVELS
+    for config, file in tables.items():
+        if file != "gold.parquet" or split.gold:
             files[file], configs[config] = (folder / file).read_bytes(), file
             if manifest.canary.encode() not in files[file]:
                 raise PackError(f"{folder / file} does not carry the canary of {name}; build the split again")

@@ -13,7 +13,7 @@ from builders import hub
 from builders.cards import card, changelog, eval_yaml
 from builders.packing import Packed, find_benchmark, pack
 from builders.remote import MANIFEST, Published, read_release
-from builders.splits import DEFAULT_ROOT, SplitError
+from builders.splits import DEFAULT_ROOT, NOVELS, SplitError
 from builders.values import Benchmark, FileSha256, PublishedSplit, Release, Value
 from builders.versions import Change, VersionError, check_version, compare, largest, numbers
 
@@ -226,6 +226,7 @@ def _adopt(packed: Packed, split: str, *published: Published | None) -> Packed:
             "items.parquet": theirs.manifest.sha256 == mine.sha256,
             "ids.parquet": theirs.manifest.sha256 == mine.sha256,
             "gold.parquet": theirs.manifest.gold_sha256 == mine.gold_sha256,
+            NOVELS: theirs.manifest.sha256 == mine.sha256,  # the items pin the text of their novels
         }
         for name in files:
             if equal.get(name) and f"{split}/{name}" in release.files:

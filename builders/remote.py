@@ -67,6 +67,26 @@ def load_published(ref: str, *, sealed: bool = False) -> Split:
         ) from error
 
 
+def fetch_beside(ref: str, file: str) -> Path:
+    """Fetch another file of a published split, at the tag that the ref names; what it must hold, the items say.
+
+    Raises:
+        SplitError: If the ref is malformed or the release has no such file.
+        builders.release.ReleaseError, builders.hub.HubError: If it cannot be had.
+    """
+    match = HUB_REF.fullmatch(ref)
+    if match is None:
+        raise SplitError(f"{ref!r} is not a published split; write it as hub:namespace/repository/split@1.0.0")
+    repo, name, version, _ = match.groups()
+
+    def choose(names: Sequence[str]) -> list[str]:
+        if f"{name}/{file}" not in names:
+            raise SplitError(f"{repo}@v{version} has no {name}/{file}; build the split from the release instead")
+        return [f"{name}/{file}"]
+
+    return fetch(repo, f"v{version}", choose)[0][0]
+
+
 def read_release(repo: str, revision: str) -> Published:
     """Read a release and check every file of it against release.json, and every split against its manifest.
 

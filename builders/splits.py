@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 DEFAULT_ROOT = Path("splits")
+# The table of novels that lies beside questions about them; `builders/novels.py` writes and opens it.
+NOVELS = "novels.parquet"
 # Numbers are ASCII and without leading zeros, so that one version has one spelling and stays inside its folder.
 _NUMBER = r"(?:0|[1-9][0-9]{0,5})"
 _REF = re.compile(rf"([a-z0-9][a-z0-9-]{{0,63}})(?:@({_NUMBER}(?:\.{_NUMBER}){{0,2}}))?(?:#([0-9a-f]{{12,64}}))?")
@@ -96,10 +98,18 @@ def make_split(
     return Split(manifest, tuple(items), tuple(gold))
 
 
-def write_split(split: Split, *, root: Path = DEFAULT_ROOT, force: bool = False) -> Path:
+def write_split(
+    split: Split, *, root: Path = DEFAULT_ROOT, force: bool = False, also: Callable[[Path], None] | None = None
+) -> Path:
     """Write a split to `root/<split>/<version>/` and return that folder.
 
     An equal split that is already there is left alone. The folder appears whole or not at all.
+
+    Args:
+        split: What is written.
+        root: Folder of the built splits.
+        force: Overwrite a version with other content.
+        also: Writes what else belongs into the folder; what it makes hangs on the items alone.
 
     Raises:
         SplitError: If the version exists with other content, or is damaged, and `force` is not set.
@@ -112,16 +122,19 @@ def write_split(split: Split, *, root: Path = DEFAULT_ROOT, force: bool = False)
     if not force and (folder / "manifest.json").exists():
         if read_manifest(folder, manifest.split, manifest.version).sealed:
             raise SplitError(f"{folder} holds a sealed split; give another --version: what is sealed stays sealed")
-        if _read(folder) == split:
+        if _read(folder) != split:
+            raise SplitError(
+                f"{folder} exists with other content; published versions do not change: give a higher --version, "
+                "or --force where nobody has used this one"
+            )
+        if also is None:
             return folder
-        raise SplitError(
-            f"{folder} exists with other content; published versions do not change: give a higher --version, "
-            "or --force where nobody has used this one"
-        )
     with replace_folder(folder) as new:
         _write_table(_items_table(split), new / "items.parquet")
         if split.gold:
             _write_table(_gold_table(split), new / "gold.parquet")
+        if also is not None:
+            also(new)
         text = json.dumps(manifest.model_dump(mode="json", exclude={"seal"}), indent=2, ensure_ascii=False)
         (new / "manifest.json").write_text(text + "\n", encoding="utf-8")
     return folder

@@ -146,6 +146,7 @@ class NovelQuestion(Value):
     category: str = Field(description="Who annotated: `human_anno`, `AIsup_anno`, or `authored` for our own.")
     language: Language
     novel: str = Field(description="Key of the novel's paragraphs: `<language>/<novel id>`.")
+    novel_sha256: Sha256 = Field(description="Digest of the novel's paragraphs; another edition is another item.")
     title: str = Field(min_length=1)
     author: str = Field(min_length=1)
     question: str = Field(min_length=1)

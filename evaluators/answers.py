@@ -7,6 +7,8 @@ from pydantic import Discriminator, Field, Tag
 from builders.values import Genre, Sha256, Value
 
 YesNo = Literal["yes", "no", "unknown"]
+Letter = Literal["A", "B", "C", "D"]
+NovelSetting = Literal["context", "question-only", "evidence"]
 Ablation = Literal["full", "no-deliberation", "no-meta-cognition", "no-pruning", "no-key-clue", "none"]
 
 
@@ -89,6 +91,14 @@ class SoupGame(Value):
     unread: int = Field(0, ge=0, description="Replies that nobody could read and the game did without.")
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """Everything the player wrote on the way."""
+        asked = [(t.question, *t.candidates, t.analysis or "") for t in self.turns]
+        held = [(*b.logic, *b.details, b.conclusion) for b in self.beliefs]
+        doubts = [(p.doubt, p.analysis, p.question) for b in self.beliefs for p in b.proposals]
+        return tuple(text for part in (*asked, *held, *doubts) for text in part)
+
+    @property
     def measures(self) -> dict[str, float]:
         """Facts about the course of the game, by name: counts, and shares of the questions in [0, 1]."""
         asked = len(self.turns)
@@ -99,6 +109,42 @@ class SoupGame(Value):
             "unknown": sum(t.answer == "unknown" for t in self.turns) / max(1, asked),
             "repeated": (asked - different) / max(1, asked),
         }
+
+
+class NovelAnswer(Value):
+    """A model's choice among the options of a question about a novel, and the steps that led it there."""
+
+    kind: Literal["novel"] = Field(description="Always said: without it an answer is a riddle's.")
+    letter: Letter
+    steps: tuple[str, ...] = Field(min_length=1, description="The reasoning, one step each.")
+
+    @property
+    def empty(self) -> bool:
+        """Whether no answer was given: a letter always is one."""
+        return False
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """The answer and its reasoning, as the store keeps them."""
+        return self.letter, "\n".join(self.steps)
+
+
+class NovelRecord(Value):
+    """What a model was shown of a novel: numbers and a digest, never a word of it."""
+
+    setting: NovelSetting
+    novel: str = Field(description="Key of the novel, `<language>/<novel id>`.")
+    paragraphs: int = Field(0, ge=0, description="Paragraphs of the novel in the prompt.")
+    first: int | None = Field(None, description="Label of the first of them; None: none was shown.")
+    last: int | None = Field(None, description="Label of the last; always below the question's answer position.")
+    tokens: int = Field(0, ge=0, description="Tokens of these paragraphs by litellm's tokenizer for the model.")
+    cut: int = Field(0, ge=0, description="Paragraphs cut from the front to fit the model.")
+    sha256: Sha256 | None = Field(None, description="Digest of the text that was shown.")
+    depths: tuple[float | None, ...] = Field(
+        (),
+        description="Setting `context`: for each reference step, how deep its evidence lies in what was shown, as the "
+        "share of characters before it, in [0, 1]; None: an inference, or evidence that was not shown.",
+    )
 
 
 Scheme = Literal["simple", "discussion", "revision"]

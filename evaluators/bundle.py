@@ -2,8 +2,8 @@
 
 import io
 import json
-from collections.abc import Iterator, Sequence
-from hashlib import sha256
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -32,8 +32,8 @@ class Bundle(NamedTuple):
     """A submission with its evidence."""
 
     submission: Submission
-    transcripts: tuple[Transcript, ...]
-    verdicts: tuple[Verdict, ...]
+    transcripts: Sequence[Transcript]
+    verdicts: Sequence[Verdict]
 
 
 def write_bundle(
@@ -49,7 +49,7 @@ def write_bundle(
     """
     from builders.folders import replace_folder
 
-    kept = [t.model_copy(update={"seconds": None}) for t in transcripts]
+    kept = (t.model_copy(update={"seconds": None}) for t in transcripts)
     with replace_folder(folder) as new:
         digests = (_write_rows(new / TRANSCRIPTS, kept), _write_rows(new / VERDICTS, verdicts))
         complete = submission.model_copy(update={"files": digests})
@@ -58,13 +58,21 @@ def write_bundle(
     return complete
 
 
-def _write_rows(path: Path, rows: Sequence[Value]) -> FileDigest:
+def _write_rows(path: Path, rows: Iterable[Value]) -> FileDigest:
     import zstandard
 
-    lines = "".join(row.model_dump_json(exclude_defaults=True) + "\n" for row in rows)
-    data = zstandard.ZstdCompressor(level=10, write_checksum=True).compress(lines.encode())
-    path.write_bytes(data)
-    return FileDigest(name=path.name, sha256=sha256(data).hexdigest(), rows=len(rows))
+    count, plain = 0, path.with_suffix("")
+    with plain.open("wb") as file:
+        for count, row in enumerate(rows, start=1):  # noqa: B007 - the last number is the number of rows
+            file.write(row.model_dump_json(exclude_defaults=True).encode() + b"\n")
+    with plain.open("rb") as file, path.open("wb") as packed:
+        # The size goes into the frame's header, so that a reader knows it before it unpacks anything.
+        packer = zstandard.ZstdCompressor(level=10, write_checksum=True)
+        packer.copy_stream(file, packed, size=plain.stat().st_size)
+    plain.unlink()
+    with path.open("rb") as file:
+        digest = file_digest(file, "sha256").hexdigest()
+    return FileDigest(name=path.name, sha256=digest, rows=count)
 
 
 def read_bundle(folder: Path) -> Bundle:

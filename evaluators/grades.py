@@ -11,11 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluators.scores import unit_of
+from evaluators.units import MOST, unit_of
 from evaluators.values import Transcript, Verdict
 
 Floats = NDArray[np.float64]
-MOST = 3  # the highest grade
 METRICS = ("overall", "progressive", "final")
 
 

@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError
 from builders.values import ItemId, Value
 from evaluators.answers import CaseAnswer
 from evaluators.predictions import PredictionError
-from evaluators.scores import unit_of
+from evaluators.units import unit_of
 from evaluators.values import Label, Transcript, Verdict
 
 MOST_BYTES = 64 * 2**20

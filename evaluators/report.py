@@ -68,6 +68,7 @@ def _report_means(store: Store, s: Submission) -> str:
     ]
     lines.append("  (means in points, 95 % for items like these, clustered by story)")
     lines += _place(own[0], everyone)
+    lines.append("  note: the scores are the jury's own, no human label ties them to people")
     return "\n".join([*lines, *(f"  note: {note}" for note in own[0].notes)])
 
 

@@ -1,6 +1,5 @@
 """From the verdicts on one attempt to the jury's score, and to the label that people gave it."""
 
-import re
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from types import MappingProxyType
@@ -15,24 +14,17 @@ METRICS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "riddle": (HEADLINE,),
         "soup": ("overall", "logic", "details", "conclusion"),
+        "novel": ("accuracy", "reasoning"),
         "case": ("overall", "progressive", "final"),
     }
 )
+# The geometric mean of two metrics, as their papers print it, by protocol.
+COMPOSITES: Mapping[str, tuple[str, tuple[str, str]]] = MappingProxyType({"novel": ("gm", ("accuracy", "reasoning"))})
+# Metrics that a rule settles while the jury marks something else: the unit of the rule's verdicts.
+_UNITS: Mapping[str, str] = MappingProxyType({"accuracy": "answer"})
 # The most a metric of a protocol can be, where it is not 1.
 FULL_MARKS: Mapping[str, float] = MappingProxyType({"case": 3.0})
-_UNIT = re.compile(r"s(\d{2,3})\.q([1-9]\d?)")
 _HEADLINES = frozenset(metrics[0] for metrics in METRICS.values())
-
-
-def unit_of(stage: int, question: int) -> str:
-    """Name the answer to a question, from 1, at a stage, from 0: `s03.q2`."""
-    return f"s{stage:02}.q{question}"
-
-
-def place_of(unit: str) -> tuple[int, int] | None:
-    """Stage and question, both from 0, of a unit; None for one that names no answer of a case."""
-    found = _UNIT.fullmatch(unit)
-    return (int(found[1]), int(found[2]) - 1) if found else None
 
 
 def seats_of(submission: Submission) -> int:
@@ -47,8 +39,7 @@ def tally(verdicts: Sequence[Verdict], *, metric: str = HEADLINE, seats: int | N
     of the verdicts does not matter.
 
     Args:
-        verdicts: Everything that was said about one attempt; verdicts on parts of it (`unit` other than `item`) are
-            left aside.
+        verdicts: Everything that was said about one attempt; those on another unit than the metric's are left aside.
         metric: A protocol's headline takes each verdict's score, any other name the part or mark of that name.
         seats: How many judges must have voted; None takes a release with the jury it has, one judge or more.
 
@@ -62,8 +53,9 @@ def tally(verdicts: Sequence[Verdict], *, metric: str = HEADLINE, seats: int | N
     attempts = {v.transcript_id for v in verdicts}
     if len(attempts) > 1:
         raise ValueError(f"verdicts of {len(attempts)} attempts ({sorted(attempts)[:3]}...): tally takes those of one")
-    rules = [v for v in verdicts if v.kind == "rule" and v.unit == "item" and v.score is not None]
-    voters = rules[:1] or [v for v in verdicts if v.kind == "model" and v.unit == "item"]
+    unit = _UNITS.get(metric, "item")
+    rules = [v for v in verdicts if v.kind == "rule" and v.unit == unit and v.score is not None]
+    voters = rules[:1] or [v for v in verdicts if v.kind == "model" and v.unit == unit]
     votes = sorted((v.judge, vote) for v in voters if (vote := _vote(v, metric)) is not None)
     enough = bool(votes) and len({judge for judge, _ in votes}) == len(votes) and (seats is None or len(votes) == seats)
     if not rules and not enough:

@@ -43,8 +43,8 @@ class SealedJournal(Journal):
         recipients: Public keys; an identity of the environment opens the lines again.
     """
 
-    def __init__(self, path: Path, recipients: tuple[str, ...]) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, recipients: tuple[str, ...], *, fresh: bool = False) -> None:
+        super().__init__(path, fresh=fresh)
         self._recipients = recipients
 
     def _encode(self, line: str) -> bytes:
@@ -54,17 +54,22 @@ class SealedJournal(Journal):
         return super()._decode(vault.decrypt(b64decode(data, validate=False), what=f"a line of {self.path}"))
 
 
-def open_journal(path: Path, manifest: SplitManifest) -> Journal:
+def open_journal(path: Path, manifest: SplitManifest, *, fresh: bool = False) -> Journal:
     """The journal of a run on a split: encrypted where the split is sealed.
+
+    Args:
+        path: The file.
+        manifest: Manifest of the split.
+        fresh: Find nothing that was written before this opening.
 
     Raises:
         SplitError: If it would be encrypted for people among whom you are not: the run could not be taken up again.
     """
     if not manifest.sealed:
-        return Journal(path)
+        return Journal(path, fresh=fresh)
     if not vault.own_recipients() & set(manifest.sealed_for):
         raise SplitError(f"{manifest.ref} is not sealed for your identity, so that its journal could not be read again")
-    return SealedJournal(path, manifest.sealed_for)
+    return SealedJournal(path, manifest.sealed_for, fresh=fresh)
 
 
 def check_runnable(manifest: SplitManifest) -> None:
@@ -107,13 +112,15 @@ def _withheld(error: BaseException, manifest: SplitManifest) -> SealedRunError:
     from evaluators.models import ModelError, ServiceRefusedError
     from evaluators.prompts import PromptError
     from evaluators.rubrics import RubricError
-    from evaluators.runner import ServiceDownError
+    from evaluators.runner import RunEndedError, ServiceDownError
 
     kind = type(error).__name__
     withheld = f"its words are withheld, {manifest.ref} is sealed and they may quote it"
     again = "what was paid for is kept; the same command goes on from there"
     if isinstance(error, JuryError | ModelError | PromptError | RubricError | vault.VaultError):
         return SealedRunError(str(error), REFUSED)
+    if isinstance(error, RunEndedError) and not isinstance(error, ServiceDownError):
+        return SealedRunError(f"{error}. {again}", OUTSIDE)
     if isinstance(error, ServiceRefusedError | ServiceDownError):
         what = "refuses every call" if isinstance(error, ServiceRefusedError) else "failed too often in a row"
         remedy = "run the same model on a public split to see them"

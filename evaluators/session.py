@@ -1,9 +1,8 @@
 """A run as the command line describes it: everything is checked first, then solved, judged and written down."""
 
 import argparse
-import asyncio
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -12,10 +11,13 @@ from builders.values import SplitManifest
 from evaluators.bundle import Bundle, write_bundle
 from evaluators.journal import Journal
 from evaluators.jury import choose_panel, panel_that_sat, public_panel, seats_for
+from evaluators.limits import Limits, read_limits
 from evaluators.models import provider_of, takes
+from evaluators.prices import Prices, read_prices
 from evaluators.progress import progress
-from evaluators.protocols import CASE_OPTIONS, TEMPERATURES, Play, Table, opening
-from evaluators.run import Outcome
+from evaluators.protocols import TEMPERATURES, Play, Table, opening, refuse_foreign
+from evaluators.record import SUFFIX, RunRecord, digests_of, recorded
+from evaluators.run import Outcome, run_calls
 from evaluators.runner import Runner
 from evaluators.scores import SEATS
 from evaluators.sealed_bundle import SealedBundle, write_sealed_bundle
@@ -25,7 +27,10 @@ from evaluators.values import Decoding, Evidence, Model, Panel, Seat
 
 # Said in the bundle; options that only say where things lie on one machine are left out.
 LOCAL_OPTIONS = frozenset(
-    {"out", "splits", "api_base", "judge_api_base", "responder_api_base", "concurrency", "timeout", "dry_run"}
+    {
+        *("out", "splits", "api_base", "judge_api_base", "responder_api_base", "concurrency", "timeout", "dry_run"),
+        *("limits", "max_seconds", "max_cost", "yes", "no_cache"),
+    }
 )
 
 
@@ -40,6 +45,9 @@ class Session(NamedTuple):
     play: Play
     name: str
     folder: Path
+    prices: Prices
+    limits: dict[str, Limits]
+    argv: tuple[str, ...]
 
     @property
     def manifest(self) -> SplitManifest:
@@ -68,9 +76,17 @@ class Session(NamedTuple):
         else:
             panel = panel_that_sat(panel, self.seats, {v.judge for v in outcome.verdicts if v.kind == "model"})
         date = began(self.folder, self.name)
-        if outcome is None:
-            with open_journal(self.folder / "journal.jsonl", self.manifest) as journal:
-                outcome = asyncio.run(self._call(journal))
+        if outcome is not None:
+            return self._bundle(outcome, panel, date, ())
+        with open_journal(self.folder / "journal.jsonl", self.manifest, fresh=self.options.no_cache) as journal:
+            runner = self._runner(journal)
+            path = self.folder / f"{self.name}{SUFFIX}"
+            with recorded(path, self._record(), runner.tally, sealed=self.manifest.sealed):
+                outcome = run_calls(self._call(runner))
+                snapshots = () if self.options.predictions else runner.tally.snapshots(self.model.name)
+                return self._bundle(outcome, panel, date, snapshots)
+
+    def _bundle(self, outcome: Outcome, panel: Panel, date: str, snapshots: tuple[str, ...]) -> Bundle | SealedBundle:
         described = submission(
             self.name,
             self.manifest,
@@ -81,6 +97,7 @@ class Session(NamedTuple):
             epochs=self.options.epochs,
             expected=self.play.expected,
             date=date,
+            snapshots=snapshots,
             command=command_line(self.options),
             evidence=EVIDENCE[bool(self.options.predictions), bool(self.options.judge_files)],
             **{name: getattr(self.options, name) for name in SAID},
@@ -94,8 +111,32 @@ class Session(NamedTuple):
         shown = aggregates(self.split, bundle)
         return write_sealed_bundle(self.bundle_folder, bundle, shown, recipients=self.manifest.sealed_for)
 
-    async def _call(self, journal: Journal) -> Outcome:
-        runner = Runner(journal, concurrency=self.options.concurrency, timeout=self.options.timeout)
+    def _runner(self, journal: Journal) -> Runner:
+        return Runner(
+            journal,
+            concurrency=self.options.concurrency,
+            timeout=self.options.timeout,
+            limits=self.limits,
+            prices=self.prices,
+            most_usd=self.options.max_cost,
+            most_seconds=self.options.max_seconds,
+        )
+
+    def _record(self) -> RunRecord:
+        given = {k: v for k, v in vars(self.options).items() if v not in (None, False, [])}
+        return RunRecord(
+            submission_id=self.name,
+            split=self.manifest.ref,
+            model=self.model.name,
+            folder=str(Path.cwd()),
+            argv=self.argv,
+            bundle=str(self.bundle_folder),
+            expected=self.play.expected,
+            parameters={k: str(v) for k, v in sorted(given.items())},
+            digests=digests_of(self.play.parts),
+        )
+
+    async def _call(self, runner: Runner) -> Outcome:
         with progress(self.play.expected, runner.tally, what=self.manifest.ref) as display:
             runner.on_change = display.show
             return await self.play.run(runner, key=self.name, on_done=display.done)
@@ -109,23 +150,26 @@ EVIDENCE: dict[tuple[bool, bool], Evidence] = {
 SAID = ("open_weights", "url", "release_date", "contamination", "contact", "note")
 
 
-def open_session(options: argparse.Namespace, split: Split, *, refuse: Callable[[str], NoReturn]) -> Session:
+def open_session(
+    options: argparse.Namespace, split: Split, *, refuse: Callable[[str], NoReturn], argv: Sequence[str] = ()
+) -> Session:
     """Turn options into a run; nothing is sent or written.
 
     Args:
         split: The split that the options name.
         refuse: Ends the program with a usage error.
+        argv: The words that were turned into `options`; the run's record keeps them.
 
     Raises:
         JuryError, PromptError, PointsError, PredictionError: If split, jury, prompts, reference points or
             brought files cannot be used.
+        PriceError, LimitError: If a price or a limit cannot be read.
     """
     open_play = opening(split.manifest.protocol)
     if open_play is None:
         refuse(f"split {split.manifest.ref} is of protocol {split.manifest.protocol!r}; this checkout does not run it")
     protocol = split.manifest.protocol
-    if protocol != "case" and (given := [name for name in CASE_OPTIONS if getattr(options, name) is not None]):
-        refuse(f"--{given[0].replace('_', '-')} is for cases; {split.manifest.ref} is of protocol {protocol!r}")
+    refuse_foreign(options, protocol, refuse)
     provider = options.provider or (None if options.api_base else provider_of(options.model))
     if provider is None:
         refuse(f"say who made {options.model!r} with --provider: a judge does not mark its own maker's models")
@@ -140,7 +184,23 @@ def open_session(options: argparse.Namespace, split: Split, *, refuse: Callable[
     name = identity(split.manifest, model, play.condition, public_panel(panel), options.epochs, *play.parts)
     # One journal for all conditions and juries of a model on a split: raising --limit pays only for what is new.
     folder = options.out or Path("runs") / split.manifest.ref / identity(split.manifest, model)
-    return Session(options, split, model, panel, seats, play, name, folder)
+    prices, limits = read_prices(options.price or ()), read_limits(options.limits or ())
+    if not options.dry_run:
+        _check_priced(play.models, prices, options, refuse)
+    return Session(options, split, model, panel, seats, play, name, folder, prices, limits, tuple(argv))
+
+
+def _check_priced(
+    models: Sequence[Model], prices: Prices, options: argparse.Namespace, refuse: Callable[[str], NoReturn]
+) -> None:
+    unknown = ", ".join(dict.fromkeys(m.name for m in models if not prices.known(m)))
+    if unknown and options.max_cost is not None:
+        refuse(f"the price of {unknown} is unknown, so --max-cost cannot hold; say it with --price MODEL=IN,OUT")
+    if unknown and not options.yes:
+        refuse(
+            f"the price of {unknown} is unknown; say it with --price MODEL=IN,OUT (USD per million tokens), or run "
+            "without knowing it with --yes"
+        )
 
 
 def _model(options: argparse.Namespace, provider: str) -> Model:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Protocol
 
-from builders.values import Soup, SplitManifest
+from builders.values import NovelQuestion, Soup, SplitManifest
 from evaluators.answers import CaseAnswer, SoupGame
 from evaluators.grades import grades
 from evaluators.grades import scores as score_case
@@ -38,7 +38,9 @@ def split_rows(manifest: SplitManifest, items: Sequence[Item]) -> dict[str, list
     # Texts of a release that states no licence stay out of the store, and so off the pages.
     shown = not manifest.licence.startswith("LicenseRef-")
     texts: list[Row] = [
-        (manifest.split, manifest.version, i.model_dump_json()) for i in items if shown and isinstance(i, Soup)
+        (manifest.split, manifest.version, i.model_dump_json())
+        for i in items
+        if shown and isinstance(i, Soup | NovelQuestion)
     ]
     return {
         "puzzles": texts,
@@ -74,7 +76,7 @@ def submission_rows(
     for transcript_id, said in by_attempt.items():
         if submission.protocol == "case":
             continue
-        by_rule = any(v.kind == "rule" for v in said)
+        by_rule = any(v.kind == "rule" and v.unit == "item" for v in said)
         for metric in METRICS[submission.protocol]:
             if (score := tally(said, metric=metric, seats=seats)) is not None:
                 scores.append((name, transcript_id, score.metric, score.value, by_rule, json.dumps(score.votes)))
@@ -95,6 +97,7 @@ def submission_rows(
         "verdicts": [(name, n, *_verdict(v)) for n, v in enumerate(verdicts)],
         "scores": scores,
         "games": [(name, n, t.transcript_id, t.item_id, t.epoch, game.model_dump_json()) for n, t, game in games],
+        "readings": [(name, t.transcript_id, t.novel.model_dump_json()) for t in transcripts if t.novel is not None],
         "labels": labels,
     }
 

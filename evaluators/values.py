@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, model_validator
 
 from builders.values import ItemId, Name, Protocol, Sha256, Value, Version
-from evaluators.answers import CaseAnswer, Game, SoupAnswer
+from evaluators.answers import CaseAnswer, Game, NovelAnswer, NovelRecord, SoupAnswer
 
 HexId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
 Label = Annotated[
@@ -128,7 +128,10 @@ def _kind(value: Any) -> str:
 
 
 Answer = Annotated[
-    Annotated[RiddleAnswer, Tag("riddle")] | Annotated[SoupAnswer, Tag("soup")] | Annotated[CaseAnswer, Tag("case")],
+    Annotated[RiddleAnswer, Tag("riddle")]
+    | Annotated[SoupAnswer, Tag("soup")]
+    | Annotated[NovelAnswer, Tag("novel")]
+    | Annotated[CaseAnswer, Tag("case")],
     Discriminator(_kind),
 ]
 
@@ -146,6 +149,7 @@ class Transcript(Value):
     messages: tuple[Message, ...] = ()
     answer: Answer | None = None
     failure: Failure | None = None
+    novel: NovelRecord | None = Field(None, description="What was shown of the novel, where the item is about one.")
     game: Game | None = Field(None, description="The record of the turns, where the protocol has turns.")
     usage: Usage = Usage()
     cost_usd: float | None = Field(None, ge=0, description="Price of the reply that counted; None: unknown.")
@@ -179,7 +183,10 @@ class Verdict(Value):
     judge: Label
     provider: Provider | None = Field(None, description="Maker of the judge; None for people and rules.")
     kind: Literal["model", "human", "author", "rule"]
-    unit: str = Field("item", description="`item`, or the question, step or point judged; of a case `s03.q2`.")
+    unit: str = Field(
+        "item",
+        description="`item`, or the part judged: `answer`, a letter; `s03.q2`, a case's question.",
+    )
     score: float | None = Field(None, ge=0, description="In the metric's own unit; riddle: 0 or 1, both parts right.")
     marks: dict[str, bool] = Field(
         default_factory=dict, description="The parts of the score, for example is_answer_correct."

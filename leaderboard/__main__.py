@@ -10,6 +10,8 @@ python -m leaderboard diagnose SPLIT              what to read before a board is
 python -m leaderboard compare SPLIT FIRST SECOND  is one model better than another
 python -m leaderboard cases                       how people and models go about cases, from their bundles
 python -m leaderboard gap PUBLIC SEALED           do models do better where the items are public
+python -m leaderboard agreement SPLIT             people, judges and the jury among each other
+python -m leaderboard panels SPLIT                which judges give the narrowest honest interval at what cost
 python -m leaderboard export --format F           results in the formats of others, or proposed on the Hub
 python -m leaderboard publish-labels BENCHMARK   answers with verdicts and labels as a dataset on the Hub
 python -m leaderboard demo                        a whole leaderboard from a tiny local model
@@ -32,6 +34,8 @@ COMMANDS = {
     "cases": ("leaderboard.case_report", "how people and models go about cases: order of visits, features, outliers"),
     "compare": ("leaderboard.versus", "is one model better than another, on the items both answered"),
     "gap": ("leaderboard.gap", "how much better models do on a public split than on a sealed one of the same kind"),
+    "agreement": ("leaderboard.agree", "how far people, judges and the jury agree"),
+    "panels": ("leaderboard.panels", "every jury that the stored votes could make: width, bias and cost"),
     **{name: ("leaderboard.changes", text) for name, text in CHANGES.items()},
 }
 # Written by modules with options of their own; imported when they are called.

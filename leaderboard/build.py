@@ -40,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs", type=Path, nargs="+", default=[], metavar="DIR", help="bundles of your own runs: tier scored-here"
     )
     parser.add_argument("--splits", type=Path, default=Path("splits"), metavar="DIR", help="built splits")
+    parser.add_argument(
+        "--labels", type=Path, default=Path("leaderboard/labels"), metavar="DIR", help="labels of people"
+    )
     parser.add_argument("--records", type=Path, default=RECORDS, metavar="FILE", help="the results changelog")
     parser.add_argument("--out", type=Path, default=OUT, metavar="DIR", help="replaced whole (default: build/site)")
 
@@ -57,7 +60,7 @@ def main(arguments: argparse.Namespace) -> int:
 
     history = read_history(arguments.records)
     with open_store(store_path()) as store:
-        ingest(store, arguments.submissions, arguments.runs, arguments.splits, history)
+        ingest(store, arguments.submissions, arguments.runs, arguments.splits, history, labels=arguments.labels)
         print(build_site(store, arguments.out, history))
     return 0
 
@@ -87,6 +90,7 @@ def build_site(
     from leaderboard.boards import boards
     from leaderboard.case_boards import case_boards
     from leaderboard.datafiles import write_data
+    from leaderboard.novel_boards import novel_boards
     from leaderboard.pages import write_pages
     from leaderboard.sealed_boards import sealed_boards
     from leaderboard.soup_boards import soup_boards
@@ -94,7 +98,8 @@ def build_site(
     if out.exists() and any(out.iterdir()) and not (out / MARK).exists():
         raise SiteError(f"{out} holds something that this command did not make; give another folder with --out")
     riddles = boards(store, history, fit=fit) if fit else boards(store, history)
-    found: list[AnyBoard] = [*riddles, *soup_boards(store), *case_boards(store), *sealed_boards(store)]
+    found: list[AnyBoard] = [*riddles, *soup_boards(store), *novel_boards(store), *case_boards(store)]
+    found += sealed_boards(store)
     days = {s.submission.date for s in store.submissions()} | {s.submission.date for s in store.sealed()}
     newest = max(days, default="2026-01-01")
     with replace_folder(out) as new:

@@ -18,7 +18,8 @@ from evaluators.answers import CaseAnswer, CaseGame
 from evaluators.bundle import Bundle, BundleError
 from evaluators.estimate_cases import graded_alike
 from evaluators.grades import grades, scores
-from evaluators.scores import place_of, seats_of
+from evaluators.scores import seats_of
+from evaluators.units import place_of
 from evaluators.values import Verdict
 from leaderboard.case_analysis import (
     Agreement,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evaluators.values import Submission, Tier, own_tier
+from evaluators.values import Submission, Tier, Verdict, own_tier
 from leaderboard.records import NO_HISTORY, History
 
 if TYPE_CHECKING:
@@ -22,20 +22,38 @@ class IngestError(ValueError):
     """Bundles that cannot stand in one store; the message names their folders."""
 
 
-def ingest(store: "Store", submissions: Path, runs: Sequence[Path], splits: Path, history: History = NO_HISTORY) -> int:
-    """Bring the store up to date with the bundles, the built splits they cite and the published tables.
+def ingest(
+    store: "Store",
+    submissions: Path,
+    runs: Sequence[Path],
+    splits: Path,
+    history: History = NO_HISTORY,
+    *,
+    labels: Path | None = None,
+) -> int:
+    """Bring the store up to date with the bundles, the labels of people, the built splits and the published tables.
 
     A sent bundle counts as what the results changelog says of it, `self-reported` where it says nothing; withdrawn
     ones, and those that others stand in place of, are taken out.
+
+    Args:
+        store: To bring up to date.
+        submissions: Bundles that were sent.
+        runs: Folders of bundles that were run here.
+        splits: Built splits.
+        history: The results changelog.
+        labels: Folder of people's labels; None, or a folder that is not there: no labels.
 
     Returns:
         How many bundles were read.
 
     Raises:
         BundleError: If a bundle is refused.
+        LabelError: If a file of labels is.
         IngestError: If two bundles share a name, or a sent one has the name of a row that is ranked already.
         OSError: If a named folder does not exist or the store cannot be written.
     """
+    from evaluators.annotation.labels import read_folder, verdicts
     from evaluators.sealed_bundle import SealedBundle
     from leaderboard.published import read_published, read_published_scores
 
@@ -43,6 +61,9 @@ def ingest(store: "Store", submissions: Path, runs: Sequence[Path], splits: Path
     found += [(folder, False) for run in runs for folder in _bundles(run)]
     held = {s.submission.submission_id: s for s in store.submissions()}
     seen: dict[str, Path] = {}
+    said: dict[str, list[Verdict]] = {}
+    for verdict in verdicts(read_folder(labels)) if labels is not None else ():
+        said.setdefault(verdict.transcript_id, []).append(verdict)
     with store.together():
         for folder, sent in found:
             bundle = _read(folder)
@@ -59,7 +80,8 @@ def ingest(store: "Store", submissions: Path, runs: Sequence[Path], splits: Path
             if isinstance(bundle, SealedBundle):
                 store.write_sealed(*bundle, tier=tier)
                 continue
-            store.write_submission(bundle.submission, bundle.transcripts, bundle.verdicts, tier=tier)
+            people = tuple(v for t in bundle.transcripts for v in said.get(t.transcript_id, ()))
+            store.write_submission(bundle.submission, bundle.transcripts, (*bundle.verdicts, *people), tier=tier)
         store.write_published(read_published())
         store.write_published_scores(read_published_scores())
         for run in runs:

@@ -11,12 +11,13 @@ from markupsafe import Markup
 from leaderboard.boards import TIERS, Board
 from leaderboard.case_boards import CaseBoard
 from leaderboard.coverage import table
+from leaderboard.novel_boards import NovelBoard
 from leaderboard.records import NO_HISTORY, History
 from leaderboard.sealed_boards import SealedBoard
 from leaderboard.similarity_page import maps
 from leaderboard.soup_boards import GENRES, SoupBoard
 
-AnyBoard = Board | SoupBoard | CaseBoard | SealedBoard
+AnyBoard = Board | SoupBoard | NovelBoard | CaseBoard | SealedBoard
 # Result of `python -m leaderboard coverage --out`, kept with its seed and commit.
 STUDY = Path(__file__).with_name("coverage.json")
 TEMPLATES = Path(__file__).with_name("templates")
@@ -26,7 +27,7 @@ _JOINERS = frozenset("\u200c\u200d\n")
 
 
 def write_pages(boards: Sequence[AnyBoard], folder: Path, history: History = NO_HISTORY) -> None:
-    """Write front page, boards, games, benchmarks compared, downloads, history and, where there is one, re-analysis.
+    """Write front page, boards, games, questions, benchmarks compared, downloads, history and any re-analysis.
 
     Raises:
         OSError: If a page cannot be written.
@@ -47,6 +48,9 @@ def write_pages(boards: Sequence[AnyBoard], folder: Path, history: History = NO_
         if isinstance(board, SoupBoard) and board.games:
             text = templates.get_template("games.md.jinja").render(board=board)
             (folder / f"games-{board.split}.md").write_text(text, encoding="utf-8")
+        if isinstance(board, NovelBoard) and board.asked:
+            text = templates.get_template("questions.md.jinja").render(board=board)
+            (folder / f"questions-{board.split}.md").write_text(text, encoding="utf-8")
 
 
 def render_board(board: AnyBoard, templates: Environment | None = None) -> str:

@@ -10,7 +10,7 @@ from builders.splits import Split, make_split, write_split
 from builders.values import Case, Source
 from evaluators.answers import CaseAnswer, CaseGame, CaseSettings, CaseVisit
 from evaluators.bundle import Bundle
-from evaluators.scores import unit_of
+from evaluators.units import unit_of
 from evaluators.values import Counts, Model, Submission, Transcript, Verdict, transcript_id
 from tests.made_soup import form, number
 from tests.servers.model_server import Answer

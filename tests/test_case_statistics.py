@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from evaluators.grades import scores
 from evaluators.people import EVERY, percentile, percentile_interval
-from evaluators.scores import place_of, unit_of
+from evaluators.units import place_of, unit_of
 from leaderboard.case_analysis import achievable, order_agreement, order_correlation, outliers, regress, trend
 from leaderboard.published import read_published_correlations, read_published_models, read_published_scores
 from leaderboard.similarity import matrix, places, similarity

@@ -1,7 +1,7 @@
 """What the record of a case says against itself and its condition, and a grade against the answer it is about."""
 
 from evaluators.answers import CaseAnswer, CaseGame
-from evaluators.scores import FULL_MARKS, place_of
+from evaluators.units import MOST, place_of
 from evaluators.values import Submission, Transcript, Verdict
 
 
@@ -47,6 +47,6 @@ def odd_grade(v: Verdict, t: Transcript) -> str | None:
         return f"unit {v.unit[:40]!r} names no answer of this attempt"
     if not stages[place[0]][place[1]].strip():
         return "a grade of an answer that says nothing: that is 0 by rule"
-    if v.score is not None and v.score not in range(int(FULL_MARKS["case"]) + 1):
-        return f"grade {v.score} is none of 0, 1, 2 and 3"
+    if v.score is not None and v.score not in range(MOST + 1):
+        return f"grade {v.score} is none of 0 to {MOST}"
     return None

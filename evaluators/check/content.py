@@ -9,6 +9,7 @@ from evaluators.check.cases import odd_case, odd_grade
 from evaluators.check.files import DESCRIPTION, Deadline
 from evaluators.check.findings import Findings
 from evaluators.check.form import Form
+from evaluators.check.games import check_games
 from evaluators.check.indexes import SplitIndex
 from evaluators.check.words import KEYS
 from evaluators.run import Outcome, count
@@ -41,6 +42,8 @@ def check_content(form: Form, index: SplitIndex | None, found: Findings, deadlin
     if evidence_read:  # rows that could not be read would be told again as missing ones
         _check_verdicts(form, s, found)
         _check_jury(form, s, found)
+        if s.protocol == "soup":
+            check_games(form, s, found)
         _check_counts(form, s, index, found)
 
 
@@ -77,6 +80,10 @@ def _check_attempts(form: Form, s: Submission, index: SplitIndex | None, found: 
         said = (t.split, t.model, t.protocol, t.condition)
         if said != (s.ref, s.model.name, s.protocol, s.condition):
             found.refuse("mixed", where, "is not of the split, model and condition of submission.yaml", REPACK)
+        if t.answer is not None and t.answer.kind != s.protocol:
+            found.refuse("mixed", where, f"an answer of kind {t.answer.kind!r} in a {s.protocol} split", REPACK)
+        if t.game is not None and s.protocol != "soup":
+            found.refuse("mixed", where, f"a game in a {s.protocol} split", REPACK)
         if t.transcript_id != transcript_id(s.submission_id, t.item_id, t.epoch):
             found.refuse("transcript-id", where, f"transcript_id {t.transcript_id} is not that of this attempt", REPACK)
         if s.protocol == "case" and (odd := odd_case(t, s)):
@@ -104,7 +111,7 @@ def _check_texts(where: str, t: Transcript, found: Findings) -> None:
 def _texts(t: Transcript) -> list[str]:
     said = list(t.answer.texts) if t.answer else []
     # Only what the model wrote: prompts are the split's and may hold any sign.
-    return said + [m.text for m in t.messages if m.role == "assistant"]
+    return said + [m.text for m in t.messages if m.role == "assistant"] + (list(t.game.texts) if t.game else [])
 
 
 def _check_verdicts(form: Form, s: Submission, found: Findings) -> None:

@@ -16,7 +16,7 @@ from evaluators.protocols.soup.desk import fence
 from evaluators.protocols.soup.texts import Texts
 from evaluators.replies import Asked, ask
 from evaluators.rubrics import Rubric
-from evaluators.scores import unit_of
+from evaluators.units import unit_of
 from evaluators.values import Message, Seat, Transcript, Usage, Verdict
 
 FREE = Usage(input_tokens=0, output_tokens=0)

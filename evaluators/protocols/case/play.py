@@ -8,6 +8,7 @@ from builders.values import Case
 from evaluators.answers import CaseSettings
 from evaluators.human_grades import read_grades
 from evaluators.models import prepare
+from evaluators.prices import read_prices
 from evaluators.protocols import Table
 from evaluators.protocols.case.game import Setup, Solver, play
 from evaluators.protocols.case.judge import judge, no_answer
@@ -20,10 +21,9 @@ from evaluators.protocols.soup.texts import Texts
 from evaluators.rubrics import RubricSet, rubrics_for
 from evaluators.run import Outcome, run_attempts
 from evaluators.runner import Runner
-from evaluators.values import Seat, Transcript, Verdict
+from evaluators.values import Model, Seat, Transcript, Verdict
 
 # Options of other protocols.
-OTHERS = ("points", "responder", "responder_api_base", "turns", "ablate", "compat", "predictions", "judge_files")
 
 
 class CasePlay:
@@ -41,6 +41,12 @@ class CasePlay:
         self.parts: tuple[object, ...] = (texts.sha256, rubrics.sha256 if rubrics else None, settings)
         self.expected = len(graded) * table.options.epochs
 
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """Models that the run calls."""
+        player = (self._table.model,) if self._settings.player == "model" else ()
+        return (*player, *(seat.model for seat in self._table.seats))
+
     def quote(self) -> str:
         """Say what the run would cost, from the prompts of up to three cases."""
         return quote(
@@ -51,6 +57,7 @@ class CasePlay:
             settings=self._settings,
             texts=self._texts,
             rubrics=self._by_question,
+            prices=read_prices(self._table.options.price or ()),
         )
 
     def read(self, key: str) -> Outcome | None:
@@ -63,10 +70,8 @@ class CasePlay:
         Raises:
             ModelError: If one cannot.
         """
-        if self._settings.player == "model":
-            prepare(self._table.model)
-        for seat in self._table.seats:
-            prepare(seat.model)
+        for model in self.models:
+            prepare(model)
 
     async def run(self, runner: Runner, *, key: str, on_done: Callable[[], None]) -> Outcome:
         """Play and grade; each call has its own line in the journal, so that a killed game goes on at its stage.
@@ -96,13 +101,14 @@ class CasePlay:
         async def marks(item: Case, transcript: Transcript) -> tuple[Verdict, ...]:
             return () if item.practice else await self._grade(item, transcript, runner)
 
-        await run_attempts(warm_up, solve=solve, judge=marks, workers=workers)
-        played = await run_attempts(todo, solve=solve, judge=marks, workers=workers, on_done=on_done)
+        sealed = self._table.split.manifest.sealed
+        await run_attempts(warm_up, solve=solve, judge=marks, workers=workers, sealed=sealed)
+        played = await run_attempts(todo, solve=solve, judge=marks, workers=workers, sealed=sealed, on_done=on_done)
         if self._table.options.grades is None:
             return played
         judges = {seat.judge for seat in self._table.seats}
         human = read_grades(self._table.options.grades, played.transcripts, judges=judges)
-        return played._replace(verdicts=played.verdicts + human)
+        return played._replace(verdicts=(*played.verdicts, *human))
 
     async def _play(self, item: Case, epoch: int, runner: Runner, setup: Setup) -> Transcript:
         model, texts = self._table.model, self._texts
@@ -150,10 +156,8 @@ def open_cases(table: Table, refuse: Callable[[str], NoReturn]) -> CasePlay:
         PromptError, RubricError, VaultError: If prompts or rubrics cannot be used.
     """
     options, split = table.options, table.split
-    if given := [name for name in OTHERS if getattr(options, name) is not None]:
-        refuse(f"--{given[0].replace('_', '-')} is not for cases, which are played here; this split has cases")
-    if options.hints:
-        refuse("--hints is for riddles; this split has cases")
+    if options.predictions:
+        refuse("--predictions: cases are played here, location by location; this split has cases")
     human = options.player == "human"
     if human and options.scheme:
         refuse("--scheme says how a model is asked; leave it out with --player human")

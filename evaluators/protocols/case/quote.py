@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from builders.values import Case
 from evaluators.answers import CaseSettings
 from evaluators.models import count_tokens
+from evaluators.prices import Prices
 from evaluators.pricing import Quote, totals
 from evaluators.protocols.case.game import values_of
 from evaluators.protocols.case.judge import grade_messages
@@ -32,6 +33,7 @@ def quote(
     settings: CaseSettings,
     texts: Texts,
     rubrics: Mapping[tuple[str, int], Rubric],
+    prices: Prices | None = None,
 ) -> str:
     """Say calls, tokens and price of the games and their grading, by model.
 
@@ -39,6 +41,7 @@ def quote(
         cases: All that are played, the practice case among them.
         model: None where a person plays.
         rubrics: By case and question, from 1; empty where the mode has none.
+        prices: What calls cost; None: litellm's table.
     """
     graded = [case for case in cases if not case.practice]
     rows = []
@@ -71,7 +74,7 @@ def quote(
         f"Output is assumed: {ANSWER} tokens an answer, {GRADE} a grade. A judge's calls are the most there can be: an "
         "answer given again word for word is graded once. Thinking, repairs and retries come on top."
     )
-    return totals(rows, note)
+    return totals(rows, note, prices)
 
 
 def _game(case: Case, settings: CaseSettings, texts: Texts) -> list[tuple[Message, Message]]:
