@@ -53,7 +53,7 @@ def _open(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     from builders.splits import load_split
     from evaluators.sealing import discreet
 
-    split = load_split(options.split, root=options.splits)
+    split = load_split(options.split, root=options.splits, sealed=True)
     with discreet(split.manifest):
         return _write(p, options, split)
 

@@ -68,7 +68,7 @@ def main(arguments: argparse.Namespace) -> int:
     from builders.splits import load_split
     from evaluators.sealing import SealedRunError, discreet
 
-    split = load_split(arguments.split, root=arguments.splits)
+    split = load_split(arguments.split, root=arguments.splits, sealed=True)
     try:
         with discreet(split.manifest):
             print(report(split, _read(arguments.bundles, split)))

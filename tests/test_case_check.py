@@ -103,7 +103,7 @@ def test_sealed_cases_are_played_and_graded_by_sealed_rubrics_and_leave_no_word(
     assert leaks(words, tmp_path) == []
     assert not [w for w in words if w.decode() in said.out + said.err]
     (rubrics,) = (tmp_path / "splits/sample-case/1.0.0.rubrics").glob("*.yaml.age")
-    split = load_split("sample-case", root=tmp_path / "splits")
+    split = load_split("sample-case", root=tmp_path / "splits", sealed=True)
     assert rubrics_for(split, mode=5, root=tmp_path / "splits").rubrics[0].rubric.steps.startswith("Read it")
     with open_store(store_path()) as store:
         (board,) = case_boards(store)
