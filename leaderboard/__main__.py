@@ -8,8 +8,8 @@ python -m leaderboard leaks DIR                   look for keys and unpublished 
 python -m leaderboard health                      an issue where a scheduled workflow failed
 python -m leaderboard diagnose SPLIT              what to read before a board is published
 python -m leaderboard compare SPLIT FIRST SECOND  is one model better than another
-python -m leaderboard gap PUBLIC SEALED           do models do better where the items are public
 python -m leaderboard cases                       how people and models go about cases, from their bundles
+python -m leaderboard gap PUBLIC SEALED           do models do better where the items are public
 python -m leaderboard agreement SPLIT             people, judges and the jury among each other
 python -m leaderboard panels SPLIT                which judges give the narrowest honest interval at what cost
 python -m leaderboard export --format F           results in the formats of others, or proposed on the Hub

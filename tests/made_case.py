@@ -42,9 +42,14 @@ def case(name: str = "a", places: int = 4, asked: int = 2, **fields: Any) -> Cas
 
 def built(root: Path, cases: Sequence[Case]) -> Split:
     """A split of cases, built below `root`."""
-    split = make_split("sample-case", cases, version="1.0.0", sources=[SOURCE])
+    split = made_split(cases)
     write_split(split, root=root)
     return split
+
+
+def made_split(cases: Sequence[Case]) -> Split:
+    """A split of cases, not written anywhere."""
+    return make_split("sample-case", cases, version="1.0.0", sources=[SOURCE])
 
 
 def left_of(body: Body) -> list[str]:
@@ -58,7 +63,7 @@ def table(body: Body, _: int = 1) -> Answer:
     wanted = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
     level = {"definition": "d", "examples": ["one", "two"], "edge_cases": "e"}
     replies: dict[str, Any] = {
-        "CaseAnswers": lambda: {key: f"Reply {n} to {key}" for key in wanted["required"]},
+        "CaseAnswers": lambda: {key: f"Testified {n} to {key}" for key in wanted["required"]},
         "LocationReply": lambda: {"location": left_of(body)[-1]},
         "GradeReply": lambda: {"score": n % 4},
         "Rubric": lambda: {"levels": [level] * 4, "steps": f"Read it {n} times."},

@@ -68,7 +68,7 @@ def test_every_case_is_played_to_its_end_in_fresh_contexts(
     # Every prompt is one system and one user message; a revision alone shows an answer, and only the one just given.
     assert {len(body["messages"]) for body in solver} == {2}
     revisions = [body for body in solver if "# The attempt to examine" in text(body)]
-    assert [body for body in solver if "Reply " in text(body)] == revisions
+    assert [body for body in solver if "Testified " in text(body)] == revisions
     assert len(revisions) == (13 if scheme == "revision" else 0)
     assert not any("Solution of" in text(body) or "Truth" in text(body) for body in solver)
     # Two questions at five stages and three at four; the practice case is never graded.

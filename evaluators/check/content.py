@@ -83,7 +83,7 @@ def _check_attempts(form: Form, s: Submission, index: SplitIndex | None, found: 
             found.refuse("mixed", where, "is not of the split, model and condition of submission.yaml", REPACK)
         if t.answer is not None and t.answer.kind != s.protocol:
             found.refuse("mixed", where, f"an answer of kind {t.answer.kind!r} in a {s.protocol} split", REPACK)
-        if t.game is not None and s.protocol != "soup":
+        if t.game is not None and s.protocol not in ("soup", "case"):
             found.refuse("mixed", where, f"a game in a {s.protocol} split", REPACK)
         if t.transcript_id != transcript_id(s.submission_id, t.item_id, t.epoch):
             found.refuse("transcript-id", where, f"transcript_id {t.transcript_id} is not that of this attempt", REPACK)
