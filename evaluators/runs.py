@@ -129,16 +129,16 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    from evaluators.run_report import html, markdown, sections
+    from evaluators.run_report import html, markdown, sections, text
 
     run = _one(options)
     parts = sections(run.record, run.state)
-    for path, text in ((options.markdown, markdown), (options.html, html)):
+    for path, form in ((options.markdown, markdown), (options.html, html)):
         if path is not None:
-            path.write_text(text(run.record.submission_id, parts), encoding="utf-8")
+            path.write_text(form(run.record.submission_id, parts), encoding="utf-8")
             print(f"written: {path}")
     if options.markdown is None and options.html is None:
-        print(markdown(run.record.submission_id, parts), end="")
+        print(text(run.record.submission_id, parts), end="")
     return DONE
 
 

@@ -81,11 +81,11 @@ def test_list_and_show_say_what_happened(finished: Path, tmp_path: Path, capsys:
     assert " 24 " in line
     assert runs([*where, "show", "solver"]) == 0
     said = capsys.readouterr().out
-    assert "| openai/j2" in said
+    assert "Models" in said
     assert "rate_limited" in said
     page, text = tmp_path / "run.html", tmp_path / "run.md"
     assert runs([*where, "show", "solver", "--html", str(page), "--markdown", str(text)]) == 0
-    assert text.read_text() == said
+    assert "| openai/j2" in text.read_text()
     assert all(
         part in page.read_text() for part in ("<h2>Failures by cause</h2>", "solver-2026", "prefers-color-scheme")
     )
