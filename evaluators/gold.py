@@ -104,7 +104,7 @@ async def _judge(
     split: Split,
     transcripts: tuple[Transcript, ...],
     runner: Runner,
-    seats: tuple[Seat, Seat, Seat],
+    seats: tuple[Seat, ...],
     prompt: Prompt,
 ) -> Outcome:
     items = {item.id: item for item in split.items if isinstance(item, Riddle)}
@@ -119,4 +119,11 @@ async def _judge(
     todo = [(items[t.item_id], t.epoch) for t in transcripts]
     with progress(len(todo), runner.tally, what=f"{split.manifest.ref} gold") as display:
         runner.on_change = display.show
-        return await run_attempts(todo, solve=answered, judge=judge, workers=runner.concurrency, on_done=display.done)
+        return await run_attempts(
+            todo,
+            solve=answered,
+            judge=judge,
+            workers=runner.concurrency,
+            sealed=split.manifest.sealed,
+            on_done=display.done,
+        )

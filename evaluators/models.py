@@ -62,6 +62,24 @@ def _litellm() -> ModuleType:
     return litellm
 
 
+def hush() -> None:
+    """Let litellm print and hand on nothing of a call, whatever debugging somebody switched on.
+
+    Its loggers are the caller's to silence: they are those of the standard library.
+    """
+    litellm = _litellm()
+    quiet: dict[str, object] = {
+        "set_verbose": False,
+        "log_raw_request_response": False,
+        "turn_off_message_logging": True,
+        "cache": None,
+    }
+    hooks = ["callbacks", "input_callback", "success_callback", "failure_callback", "service_callback"]
+    hooks += ["_async_input_callback", "_async_success_callback", "_async_failure_callback"]
+    for name, value in (quiet | {name: [] for name in hooks}).items():
+        setattr(litellm, name, value)
+
+
 def prepare(model: Model) -> None:
     """Refuse, before anything is sent, a model that cannot be called.
 
@@ -86,6 +104,18 @@ def prepare(model: Model) -> None:
     unsupported = sorted(asked - set(supported)) if supported and model.api_base is None else []
     if unsupported:
         raise ModelError(f"model {model.name!r} takes no {', '.join(unsupported)}; leave it out")
+
+
+def takes(model: Model, option: str) -> bool:
+    """Whether a model takes a decoding option; an endpoint of one's own is taken to, an unknown name is not."""
+    if model.api_base is not None:
+        return True
+    litellm = _litellm()
+    try:
+        _, route, _, _ = litellm.get_llm_provider(model.name)
+    except litellm.BadRequestError:
+        return False
+    return option in (litellm.get_supported_openai_params(model.name, custom_llm_provider=route) or ())
 
 
 def _decoding(model: Model) -> dict[str, Any]:
@@ -278,6 +308,21 @@ def count_tokens(model: Model, messages: Sequence[Message]) -> int:
     """Count the input tokens of a call with litellm's tokenizer for the model; images are not counted."""
     texts = [{"role": m.role, "content": m.text} for m in messages]
     return int(_litellm().token_counter(model=model.name, messages=texts))
+
+
+def input_limit(model: Model) -> int | None:
+    """Most input tokens of a call by litellm's table; None where it does not know.
+
+    An endpoint of one's own may serve another model under a listed name, so there the table says nothing.
+    """
+    litellm = _litellm()
+    if model.api_base is not None:
+        return None
+    try:
+        known = litellm.get_model_info(model.name).get("max_input_tokens")
+    except (litellm.ModelNotMappedError, litellm.BadRequestError, litellm.NotFoundError, ValueError):
+        return None
+    return int(known) if known else None
 
 
 def _failed(litellm: ModuleType, model: Model, error: Exception, *, seconds: float) -> Reply:

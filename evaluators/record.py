@@ -112,10 +112,11 @@ def write_record(path: Path, record: RunRecord) -> None:
 
 
 @contextmanager
-def recorded(path: Path, record: RunRecord, tally: Tally) -> Iterator[None]:
+def recorded(path: Path, record: RunRecord, tally: Tally, *, sealed: bool) -> Iterator[None]:
     """Keep the record of a session while the block runs: at its start, and at its end, whatever ends it.
 
-    Earlier sessions of the same run stay in it.
+    Earlier sessions of the same run stay in it. Of a run on a sealed split, an error's kind is kept and not its words,
+    which may quote an item.
     """
     earlier = read_record(path).sessions if path.exists() else ()
     session = RunSession(began=datetime.now(UTC), environment=environment())
@@ -129,7 +130,8 @@ def recorded(path: Path, record: RunRecord, tally: Tally) -> Iterator[None]:
     except BaseException as error:
         # A disk that is full has ended the run already; that is what has to be said.
         with suppress(OSError):
-            write(_ended(session, tally, state="stopped", why=_line(error)))
+            why = type(error).__name__ if sealed else _line(error)
+            write(_ended(session, tally, state="stopped", why=why))
         raise
     write(_ended(session, tally, state="finished"))
 

@@ -6,19 +6,22 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from builders.splits import Split, load_split
+from builders.splits import Split
 from builders.values import SplitManifest
 from evaluators.bundle import Bundle, write_bundle
 from evaluators.journal import Journal
 from evaluators.jury import choose_panel, panel_that_sat, public_panel, seats_for
 from evaluators.limits import Limits, read_limits
-from evaluators.models import provider_of
+from evaluators.models import provider_of, takes
 from evaluators.prices import Prices, read_prices
 from evaluators.progress import progress
-from evaluators.protocols import Play, Table, opening
+from evaluators.protocols import TEMPERATURES, Play, Table, opening, refuse_foreign
 from evaluators.record import SUFFIX, RunRecord, digests_of, recorded
 from evaluators.run import Outcome, run_calls
 from evaluators.runner import Runner
+from evaluators.scores import SEATS
+from evaluators.sealed_bundle import SealedBundle, write_sealed_bundle
+from evaluators.sealing import aggregates, open_journal
 from evaluators.submission import began, identity, submission
 from evaluators.values import Decoding, Evidence, Model, Panel, Seat
 
@@ -38,7 +41,7 @@ class Session(NamedTuple):
     split: Split
     model: Model
     panel: Panel
-    seats: tuple[Seat, Seat, Seat]
+    seats: tuple[Seat, ...]
     play: Play
     name: str
     folder: Path
@@ -60,7 +63,7 @@ class Session(NamedTuple):
         """Say what the run would cost."""
         return self.play.quote()
 
-    def run(self) -> Bundle:
+    def run(self) -> Bundle | SealedBundle:
         """Solve, judge, write the bundle.
 
         Raises:
@@ -75,14 +78,15 @@ class Session(NamedTuple):
         date = began(self.folder, self.name)
         if outcome is not None:
             return self._bundle(outcome, panel, date, ())
-        with Journal(self.folder / "journal.jsonl", fresh=self.options.no_cache) as journal:
+        with open_journal(self.folder / "journal.jsonl", self.manifest, fresh=self.options.no_cache) as journal:
             runner = self._runner(journal)
-            with recorded(self.folder / f"{self.name}{SUFFIX}", self._record(), runner.tally):
+            path = self.folder / f"{self.name}{SUFFIX}"
+            with recorded(path, self._record(), runner.tally, sealed=self.manifest.sealed):
                 outcome = run_calls(self._call(runner))
                 snapshots = () if self.options.predictions else runner.tally.snapshots(self.model.name)
                 return self._bundle(outcome, panel, date, snapshots)
 
-    def _bundle(self, outcome: Outcome, panel: Panel, date: str, snapshots: tuple[str, ...]) -> Bundle:
+    def _bundle(self, outcome: Outcome, panel: Panel, date: str, snapshots: tuple[str, ...]) -> Bundle | SealedBundle:
         described = submission(
             self.name,
             self.manifest,
@@ -98,8 +102,14 @@ class Session(NamedTuple):
             evidence=EVIDENCE[bool(self.options.predictions), bool(self.options.judge_files)],
             **{name: getattr(self.options, name) for name in SAID},
         )
+        if self.manifest.sealed:
+            return self._seal(Bundle(described, outcome.transcripts, outcome.verdicts))
         complete = write_bundle(self.bundle_folder, described, outcome.transcripts, outcome.verdicts)
         return Bundle(complete, outcome.transcripts, outcome.verdicts)
+
+    def _seal(self, bundle: Bundle) -> SealedBundle:
+        shown = aggregates(self.split, bundle)
+        return write_sealed_bundle(self.bundle_folder, bundle, shown, recipients=self.manifest.sealed_for)
 
     def _runner(self, journal: Journal) -> Runner:
         return Runner(
@@ -141,29 +151,35 @@ SAID = ("open_weights", "url", "release_date", "contamination", "contact", "note
 
 
 def open_session(
-    options: argparse.Namespace, *, refuse: Callable[[str], NoReturn], argv: Sequence[str] = ()
+    options: argparse.Namespace, split: Split, *, refuse: Callable[[str], NoReturn], argv: Sequence[str] = ()
 ) -> Session:
     """Turn options into a run; nothing is sent or written.
 
     Args:
+        split: The split that the options name.
         refuse: Ends the program with a usage error.
         argv: The words that were turned into `options`; the run's record keeps them.
 
     Raises:
-        SplitError, JuryError, PromptError, PointsError, PredictionError: If split, jury, prompts, reference points or
+        JuryError, PromptError, PointsError, PredictionError: If split, jury, prompts, reference points or
             brought files cannot be used.
         PriceError, LimitError: If a price or a limit cannot be read.
     """
-    split = load_split(options.split, root=options.splits)
     open_play = opening(split.manifest.protocol)
     if open_play is None:
         refuse(f"split {split.manifest.ref} is of protocol {split.manifest.protocol!r}; this checkout does not run it")
+    protocol = split.manifest.protocol
+    refuse_foreign(options, protocol, refuse)
     provider = options.provider or (None if options.api_base else provider_of(options.model))
     if provider is None:
         refuse(f"say who made {options.model!r} with --provider: a judge does not mark its own maker's models")
     model = _model(options, provider)
+    if model.decoding.temperature is None and protocol in TEMPERATURES and options.player is None:
+        model = _warm(model, TEMPERATURES[protocol])
     panel = choose_panel(judges=options.judges, jury=options.jury, api_base=options.judge_api_base)
     seats = seats_for(panel, model.provider)
+    if len(seats) != SEATS and protocol != "case":
+        refuse(f"--jury {panel.name} is a single grader, which is for cases; three judges mark {split.manifest.ref}")
     play = open_play(Table(options, split, model, panel, seats), refuse)
     name = identity(split.manifest, model, play.condition, public_panel(panel), options.epochs, *play.parts)
     # One journal for all conditions and juries of a model on a split: raising --limit pays only for what is new.
@@ -198,6 +214,12 @@ def _model(options: argparse.Namespace, provider: str) -> Model:
         json_schema=not options.no_json_schema,
     )
     return Model(name=options.model, provider=provider, api_base=options.api_base, decoding=decoding)
+
+
+def _warm(model: Model, temperature: float) -> Model:
+    if not takes(model, "temperature"):
+        return model
+    return model.model_copy(update={"decoding": model.decoding.model_copy(update={"temperature": temperature})})
 
 
 def command_line(options: argparse.Namespace) -> str:

@@ -44,13 +44,15 @@ class Spool:
 
     Args:
         attempts: How many there can be.
+        on_disk: Let what does not fit in a few megabytes of memory go to the folder of temporary files.
 
     Raises (when used):
         OSError: If there is no room for it in the folder of temporary files.
     """
 
-    def __init__(self, attempts: int) -> None:
-        file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - closed when its last rows are gone
+    def __init__(self, attempts: int, *, on_disk: bool) -> None:
+        most = IN_MEMORY if on_disk else 0  # 0: never on disk
+        file = tempfile.SpooledTemporaryFile(max_size=most)  # noqa: SIM115 - closed when its last rows are gone
         self._file: IO[bytes] = file
         weakref.finalize(self, file.close)
         self._places = array("q", [-1]) * attempts

@@ -94,7 +94,7 @@ def submission(
         prompt_sha256=tuple(sorted({prompt for _, prompt, _ in votes if prompt})),
         date=date,
         code_version=code_version(),
-        counts=count(outcome, expected=expected),
+        counts=count(outcome, expected=expected, seats=panel.sitting),
         usage=total_usage([usage for usage, _ in spent]),
         cost_usd=total_cost([cost for _, cost in spent]),
         jury_cost_usd=total_cost([cost for _, _, cost in votes]),

@@ -65,9 +65,9 @@ def test_a_cap_stops_the_judging(
     from evaluators import models, prices
 
     # The loopback judge has no price in litellm's table; a made-up one stands in for a provider's.
-    for where in (models, prices):
-        monkeypatch.setattr(where, "price", lambda *_, **__: 0.01)
-    monkeypatch.setattr(models, "is_loopback", lambda _: False)
+    for home in (models, prices):
+        monkeypatch.setattr(home, "price", lambda *_, **__: 0.01)
+        monkeypatch.setattr(home, "is_loopback", lambda _: False)
     write_made_bundle(tmp_path / "board")
     with ModelServer(wrong) as server:
         assert rejudge(options(tmp_path, splits, server, *caps)) == 1

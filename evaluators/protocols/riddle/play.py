@@ -15,8 +15,6 @@ from evaluators.run import Outcome, run_attempts
 from evaluators.runner import Runner
 from evaluators.values import Model, Transcript, Verdict
 
-SOUP_OPTIONS = ("points", "responder", "responder_api_base", "turns", "ablate", "compat", "player")
-
 
 class RiddlePlay:
     """The riddles of one run."""
@@ -96,7 +94,14 @@ class RiddlePlay:
             return await deliberate(item, transcript, runner, seats=self._table.seats, prompt=self._judge)
 
         todo = [(item, epoch) for item in self._items for epoch in range(self._table.options.epochs)]
-        return await run_attempts(todo, solve=solve, judge=judge, workers=runner.concurrency, on_done=on_done)
+        return await run_attempts(
+            todo,
+            solve=solve,
+            judge=judge,
+            workers=runner.concurrency,
+            sealed=self._table.split.manifest.sealed,
+            on_done=on_done,
+        )
 
     def _setup(self, key: str) -> riddle.Setup:
         options, split = self._table.options, self._table.split
@@ -124,8 +129,6 @@ def open_riddles(table: Table, refuse: Callable[[str], NoReturn]) -> RiddlePlay:
         PromptError, PredictionError: If prompts or brought files cannot be read.
     """
     options = table.options
-    if given := [name for name in SOUP_OPTIONS if getattr(options, name) is not None]:
-        refuse(f"--{given[0].replace('_', '-')} is for situation puzzles; this split has riddles")
     items = tuple(item for item in table.split.items if isinstance(item, Riddle))[: options.limit]
     solver, judge = (Prompt(f"riddle/{part}", home=options.prompts) for part in ("solver", "judge"))
     return RiddlePlay(table, items, solver, judge)
