@@ -197,6 +197,7 @@ class Ours:
                     solve=partial(self._solve, runner),
                     judge=partial(self._mark, runner),
                     workers=self.flight,
+                    sealed=False,
                     on_done=display.done,
                 )
         assert len(outcome.transcripts) == len(items)

@@ -37,7 +37,7 @@ def test_attempts_come_back_equal_and_in_order_whatever_the_order_they_ended_in(
 ) -> None:
     missing = data.draw(st.sets(st.integers(0, 7)))
     made = {n: (transcript(n, texts[n]), [verdict(n, j, texts[-n]) for j in "abc"[: n % 4]]) for n in range(8)}
-    spool = Spool(8)
+    spool = Spool(8, on_disk=True)
     for n in order:
         if n not in missing:
             spool.put(n, *made[n])
@@ -51,7 +51,7 @@ def test_attempts_come_back_equal_and_in_order_whatever_the_order_they_ended_in(
 
 def test_memory_does_not_grow_with_the_attempts() -> None:
     long = "x" * 20_000
-    spool = Spool(1000)
+    spool = Spool(1000, on_disk=True)
     tracemalloc.start()
     try:
         for n in range(1000):
