@@ -97,7 +97,9 @@ class Journal:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._lock = FileLock(f"{self.path}.lock")
             self._lock.acquire(timeout=0)
-            self._file = self.path.open("a+b")
+            # Unbuffered: bytes that did not fit stay nowhere, waiting to be written by a later call.
+            self._out = self.path.open("ab", buffering=0)
+            self._in = self.path.open("rb")
         except Timeout:
             raise JournalError(
                 f"{self.path} is in use by another process; wait for it, or give this run another --out"
@@ -112,7 +114,8 @@ class Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        self._out.close()
+        self._in.close()
         self._lock.release()
 
     def __len__(self) -> int:
@@ -134,9 +137,8 @@ class Journal:
         return found
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
-        self._file.seek(0)
         at = 0
-        for line in self._file:
+        for line in self._in:
             yield at, line
             at += len(line)
 
@@ -145,7 +147,7 @@ class Journal:
         for number, (at, line) in enumerate(self._lines(), start=1):
             if not line.endswith(b"\n"):
                 self.torn = len(line)
-                self._file.truncate(at)
+                self._out.truncate(at)
                 break
             end = at + len(line)
             try:
@@ -165,9 +167,9 @@ class Journal:
         at = self._places.get(bytes.fromhex(key))
         if at is None:
             return None
-        self._file.seek(at)
+        self._in.seek(at)
         try:
-            return Reply.model_validate(self._decode(self._file.readline())["reply"])
+            return Reply.model_validate(self._decode(self._in.readline())["reply"])
         except (ValidationError, ValueError, KeyError) as error:
             raise JournalError(
                 f"{self.path}: the reply at byte {at} cannot be read ({error}); move the file away"
@@ -181,7 +183,7 @@ class Journal:
         """
         at = self._append(key, reply, about)
         try:
-            os.fsync(self._file.fileno())
+            os.fsync(self._out.fileno())
         except OSError as error:
             raise self._take_back(error) from None
         self._keep(key, reply, at)
@@ -210,7 +212,7 @@ class Journal:
                 self._waiting = []
                 lost: JournalError | None = None
                 try:
-                    await asyncio.to_thread(os.fsync, self._file.fileno())
+                    await asyncio.to_thread(os.fsync, self._out.fileno())
                 except OSError as error:
                     lost = self._take_back(error)
                 if lost is None and losses != self._losses:
@@ -229,9 +231,9 @@ class Journal:
         )
         data, at = self._encode(line) + b"\n", self._end
         try:
-            self._file.seek(0, os.SEEK_END)
-            self._file.write(data)
-            self._file.flush()
+            rest = memoryview(data)
+            while rest:
+                rest = rest[self._out.write(rest) :]
         except OSError as error:
             raise self._take_back(error) from None
         self._end += len(data)
@@ -244,12 +246,11 @@ class Journal:
     def _take_back(self, error: OSError) -> JournalError:
         # Whoever waits for a line behind the last one on disk must hear of it, even if its own sync ends well.
         self._losses += 1
-        # Through the descriptor: the buffered writer still holds the bytes that did not fit.
-        os.truncate(self.path, self._synced)
-        raw = self._file.detach()
-        raw.close()
-        self._file = self.path.open("a+b")
+        self._out.truncate(self._synced)
         self._end = self._synced
+        # What the reader holds in its buffer may be gone.
+        self._in.close()
+        self._in = self.path.open("rb")
         return JournalError(
             f"{self.path} cannot be written: {error.strerror}; make room and run the same command again, "
             "it goes on from the last reply on disk"

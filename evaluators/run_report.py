@@ -55,7 +55,7 @@ def sections(record: RunRecord, state: State) -> tuple[Section, ...]:
         ("bundle", record.bundle),
         *((f"digest {n}", digest) for n, digest in enumerate(record.digests, start=1)),
     )
-    made = [Section("Run", ("what", ""), about), _models(record), _troubles(record), _sessions(record)]
+    made = [Section("What and where", ("what", "value"), about), _models(record), _troubles(record), _sessions(record)]
     if record.sessions:
         made.append(_environment(record.sessions[-1]))
     made.append(Section("Parameters", ("option", "value"), tuple(record.parameters.items())))
@@ -133,7 +133,7 @@ def _span(time: timedelta) -> str:
 
 
 def _text(section: Section) -> str:
-    rows = [section.head, *section.rows]
+    rows = [tuple(" ".join(cell.split()) for cell in row) for row in (section.head, *section.rows)]
     widths = [max(len(row[n]) for row in rows) for n in range(len(section.head))]
     lines = [
         "  ".join(
@@ -145,12 +145,18 @@ def _text(section: Section) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
+def text(name: str, parts: Sequence[Section]) -> str:
+    """The report for a terminal."""
+    tables = (f"{section.title}\n{_text(section)}" for section in parts)
+    return "\n\n".join([f"Run {name}", *tables]) + "\n"
+
+
 def markdown(name: str, parts: Sequence[Section]) -> str:
     """The report as Markdown that reads well as it is, too."""
     lines = [f"# Run {name}"]
     for section in parts:
         rows = [[_cell(c) for c in row] for row in (section.head, *section.rows)]
-        widths = [max(3, *(len(row[n]) for row in rows)) for n in range(len(section.head))]
+        widths = [max(3, *(min(40, len(row[n])) for row in rows)) for n in range(len(section.head))]
         rule = ["-" * (w - 1) + ":" if n in section.right else "-" * w for n, w in enumerate(widths)]
         table = [_line(row, widths, section.right) for row in (rows[0], rule, *rows[1:])]
         lines += ["", f"## {section.title}", "", *table]

@@ -43,11 +43,11 @@ def parser() -> argparse.ArgumentParser:
     commands = p.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="every run: state, calls, price and age")
     show = commands.add_parser("show", help="the report of one run")
-    show.add_argument("name", help="its name, the beginning of it, or the path of its .run.json")
+    show.add_argument("name", help="its name, a part of it, or the path of its .run.json")
     show.add_argument("--markdown", type=Path, metavar="FILE", help="write the report as Markdown")
     show.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page")
     resume = commands.add_parser("resume", help="give the same command again, in the folder where it was given")
-    resume.add_argument("name", help="its name, the beginning of it, or the path of its .run.json")
+    resume.add_argument("name", help="its name, a part of it, or the path of its .run.json")
     gc = commands.add_parser(
         "gc",
         help="remove journals of runs that are finished and bundled",
@@ -108,11 +108,11 @@ def _one(options: argparse.Namespace) -> Found:
     if Path(options.name).is_file():
         return _found(Path(options.name))
     runs = find_runs(options.runs)
-    named = [r for r in runs if r.record.submission_id.startswith(options.name)]
+    named = [r for r in runs if options.name in r.record.submission_id]
     exact = [r for r in named if r.record.submission_id == options.name]
     if len(exact or named) != 1:
         known = ", ".join(r.record.submission_id for r in (named or runs)) or "none"
-        what = "several runs begin with" if named else "no run is named"
+        what = "several runs have the name part" if named else "no run is named"
         raise RunsError(f"{what} {options.name!r} below {options.runs}; there are: {known}")
     return (exact or named)[0]
 
@@ -129,16 +129,16 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    from evaluators.run_report import html, markdown, sections
+    from evaluators.run_report import html, markdown, sections, text
 
     run = _one(options)
     parts = sections(run.record, run.state)
-    for path, text in ((options.markdown, markdown), (options.html, html)):
+    for path, form in ((options.markdown, markdown), (options.html, html)):
         if path is not None:
-            path.write_text(text(run.record.submission_id, parts), encoding="utf-8")
+            path.write_text(form(run.record.submission_id, parts), encoding="utf-8")
             print(f"written: {path}")
     if options.markdown is None and options.html is None:
-        print(markdown(run.record.submission_id, parts), end="")
+        print(text(run.record.submission_id, parts), end="")
     return DONE
 
 

@@ -66,18 +66,40 @@ class Server:
 # The clients, each in a process of its own.
 
 
-def prompts(samples: int) -> list[Any]:
-    from builders.values import Riddle
-    from tests.made import riddle
+class Made(Sequence[Any]):
+    """Riddles that are made when they are asked for: what the samples themselves take is not the run's memory."""
 
-    text = WORDS * 22  # about 600 tokens with the rest of the prompt
-    made: list[Riddle] = [
-        riddle(n).model_copy(update={"id": f"r-{n:06}", "description": f"{n}: {text}"}) for n in range(samples)
-    ]
-    return made
+    def __init__(self, samples: int) -> None:
+        self._samples = samples
+
+    def __len__(self) -> int:
+        return self._samples
+
+    def __getitem__(self, at: Any) -> Any:
+        from tests.made import riddle
+
+        if isinstance(at, slice):
+            return [self[n] for n in range(*at.indices(self._samples))]
+        if not 0 <= at < self._samples:
+            raise IndexError(at)
+        # About 600 tokens with the rest of the prompt.
+        return riddle(at).model_copy(update={"id": f"r-{at:06}", "description": f"{at}: {WORDS * 22}"})
 
 
-def bodies(items: list[Any]) -> list[dict[str, Any]]:
+class Todo(Sequence[Any]):
+    """The same as attempts to make."""
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, at: Any) -> Any:
+        return (self._items[at], 0)
+
+
+def bodies(items: Sequence[Any]) -> list[dict[str, Any]]:
     from evaluators.models import strict_schema, wire
     from evaluators.prompts import Prompt
     from evaluators.protocols import riddle
@@ -104,7 +126,7 @@ class Aiohttp:
     def __init__(self, url: str, flight: int, folder: Path) -> None:
         self.url, self.flight = url, flight
 
-    async def run(self, items: list[Any]) -> int:
+    async def run(self, items: Sequence[Any]) -> int:
         import aiohttp
 
         asked = bodies(items)
@@ -126,7 +148,7 @@ class Litellm:
     def __init__(self, url: str, flight: int, folder: Path) -> None:
         self.url, self.flight = url, flight
 
-    async def run(self, items: list[Any]) -> int:
+    async def run(self, items: Sequence[Any]) -> int:
         from evaluators.models import _litellm
 
         litellm = _litellm()
@@ -159,7 +181,7 @@ class Ours:
         self.seats = seats_for(panel_of("a:openai/j1,b:openai/j2,c:openai/j3", api_base=url), "maker")
         self.solver, self.judge = Prompt("riddle/solver"), Prompt("riddle/judge")
 
-    async def run(self, items: list[Any]) -> int:
+    async def run(self, items: Sequence[Any]) -> int:
         from evaluators.journal import Journal
         from evaluators.progress import progress
         from evaluators.run import run_attempts
@@ -171,13 +193,15 @@ class Ours:
             with progress(len(items), runner.tally, what="bench") as display:
                 runner.on_change = display.show
                 outcome = await run_attempts(
-                    [(item, 0) for item in items],
+                    Todo(items),
                     solve=partial(self._solve, runner),
                     judge=partial(self._mark, runner),
                     workers=self.flight,
+                    sealed=False,
                     on_done=display.done,
                 )
-        assert [t.item_id for t in outcome.transcripts] == [item.id for item in items]
+        assert len(outcome.transcripts) == len(items)
+        assert all(t.failure is None for t in outcome.transcripts)
         assert sum(v.score is not None for v in outcome.verdicts) == self.judges * len(items)
         return runner.tally.calls
 
@@ -210,12 +234,12 @@ CLIENTS: dict[str, Any] = {
 
 async def measure(names: Sequence[str], url: str, samples: int, flight: int) -> list[Line]:
     """Let clients take turns, a part of the samples each time, so that what else the machine does meets all alike."""
-    items, total = prompts(samples), {name: [0, 0.0, 0.0] for name in names}
+    items, total = Made(samples), {name: [0, 0.0, 0.0] for name in names}
     part = max(flight, samples // PARTS)
     with tempfile.TemporaryDirectory() as scratch:
         clients = {name: CLIENTS[name](url, flight, Path(scratch)) for name in names}
         for one in clients.values():
-            await one.run(prompts(WARM_UP))
+            await one.run(Made(WARM_UP))
         for first in range(0, samples, part if len(names) > 1 else samples):
             some = items[first : first + part] if len(names) > 1 else items
             for name, one in clients.items():
@@ -265,7 +289,7 @@ def child(names: Sequence[str], url: str, samples: int, flight: int) -> Child:
 
 def inspect_ai(python: str, url: str, samples: int, flight: int) -> Line:
     words = [python, "-c", INSPECT, url, str(flight)]
-    asked = json.dumps(bodies(prompts(samples)))
+    asked = json.dumps(bodies(Made(samples)))
     done = subprocess.run(words, input=asked, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"inspect-ai: {done.stderr[-2000:]}")

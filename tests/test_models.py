@@ -5,7 +5,16 @@ from email.utils import format_datetime
 
 import pytest
 
-from evaluators.models import AttemptFailed, ModelError, ServiceRefusedError, attempt, prepare, provider_of, retry_after
+from evaluators.models import (
+    AttemptFailed,
+    ModelError,
+    ServiceRefusedError,
+    attempt,
+    prepare,
+    provider_of,
+    retry_after,
+    route,
+)
 from evaluators.protocols.riddle import SolverReply
 from evaluators.run import run_calls
 from evaluators.values import Decoding, Image, Message, Model, Reply, Usage
@@ -14,8 +23,21 @@ from tests.servers.model_server import Answer, ModelServer
 HELLO = (Message(role="user", text="hello"),)
 
 
-def call(server: ModelServer, *, limit: float = 30, messages: tuple[Message, ...] = HELLO, **decoding: object) -> Reply:
-    model = Model(name="openai/any", provider="maker", api_base=server.url, decoding=Decoding.model_validate(decoding))
+# OpenAI's own models keep litellm's `openai` route wherever they are served, any other name takes the cheaper one.
+ROUTES = {"openai/any": "hosted_vllm/any", "openai/gpt-4o-mini": "openai/gpt-4o-mini"}
+by_route = pytest.mark.parametrize("name", ROUTES)
+
+
+def call(
+    server: ModelServer,
+    *,
+    name: str = "openai/any",
+    limit: float = 30,
+    messages: tuple[Message, ...] = HELLO,
+    **decoding: object,
+) -> Reply:
+    model = Model(name=name, provider="maker", api_base=server.url, decoding=Decoding.model_validate(decoding))
+    assert route(model) == ROUTES[name]
     return run_calls(attempt(model, messages, schema=SolverReply, limit=limit))
 
 
@@ -34,6 +56,24 @@ def test_a_reply_carries_text_usage_snapshot_and_unknown_price() -> None:
     assert (body["temperature"], body["seed"], body["max_tokens"]) == (0.5, 3, 9)
     assert body["response_format"]["json_schema"]["strict"] is True
     assert "top_p" not in body
+
+
+def test_both_routes_send_the_same_request_and_read_the_same_reply() -> None:
+    answers = Answer(content="cut", finish_reason="length", model="snapshot-2026")
+    seen = []
+    for name in ROUTES:
+        with ModelServer(lambda *_: answers) as server:
+            reply = call(server, name=name, temperature=0.5, top_p=0.9, seed=3, max_tokens=9)
+        (body,) = server.requests
+        seen.append((body | {"model": ""}, reply.model_copy(update={"seconds": 0.0, "cost_usd": None})))
+        assert server.headers[0]["authorization"] == "Bearer none"
+    assert seen[0] == seen[1]
+
+
+def test_a_service_that_counts_no_tokens_leaves_them_and_the_price_unknown() -> None:
+    with ModelServer(lambda *_: Answer(content="hi", usage={})) as server:
+        reply = call(server, name="openai/gpt-4o-mini")
+    assert (reply.usage, reply.cost_usd) == (Usage(), None)
 
 
 def test_the_schema_can_be_left_out() -> None:
@@ -62,6 +102,7 @@ def test_an_image_travels_as_a_data_url_and_is_recorded_as_its_digest() -> None:
     assert message.recorded().images[0].data is None
 
 
+@by_route
 @pytest.mark.parametrize(
     ("answer", "failure"),
     [
@@ -73,23 +114,26 @@ def test_an_image_travels_as_a_data_url_and_is_recorded_as_its_digest() -> None:
         (Answer(raw=b'{"id": "x", "object": "chat.completion", "choices": []}'), "service"),
     ],
 )
-def test_a_fault_that_may_pass_asks_for_another_attempt(answer: Answer, failure: str) -> None:
+def test_a_fault_that_may_pass_asks_for_another_attempt(answer: Answer, failure: str, name: str) -> None:
     with ModelServer(lambda *_: answer) as server, pytest.raises(AttemptFailed) as caught:
-        call(server)
+        call(server, name=name)
     assert caught.value.failure == failure
     assert len(server.requests) == 1, "litellm must not retry on its own"
 
 
-def test_a_hanging_service_is_a_timeout() -> None:
+@by_route
+def test_a_hanging_service_is_a_timeout(name: str) -> None:
     with ModelServer(lambda *_: Answer(fault="hang")) as server, pytest.raises(AttemptFailed) as caught:
-        call(server, limit=0.3)
+        call(server, name=name, limit=0.3)
     assert caught.value.failure == "timeout"
 
 
-def test_retry_after_reaches_the_runner() -> None:
-    busy = Answer(status=429, headers={"Retry-After": "7"})
+@by_route
+@pytest.mark.parametrize("status", [429, 503])
+def test_retry_after_reaches_the_runner(status: int, name: str) -> None:
+    busy = Answer(status=status, headers={"Retry-After": "7"})
     with ModelServer(lambda *_: busy) as server, pytest.raises(AttemptFailed) as caught:
-        call(server)
+        call(server, name=name)
     assert caught.value.retry_after == 7
 
 
@@ -101,6 +145,7 @@ def test_retry_after_is_read_in_seconds_or_as_a_date() -> None:
     assert retry_after({}) is None
 
 
+@by_route
 @pytest.mark.parametrize(
     ("answer", "failure"),
     [
@@ -109,15 +154,16 @@ def test_retry_after_is_read_in_seconds_or_as_a_date() -> None:
         (Answer(content="", finish_reason="content_filter"), "refused"),
     ],
 )
-def test_a_failure_that_would_repeat_itself_is_a_reply(answer: Answer, failure: str) -> None:
+def test_a_failure_that_would_repeat_itself_is_a_reply(answer: Answer, failure: str, name: str) -> None:
     with ModelServer(lambda *_: answer) as server:
-        assert call(server).failure == failure
+        assert call(server, name=name).failure == failure
 
 
+@by_route
 @pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_service_that_refuses_every_call_ends_the_run(status: int) -> None:
+def test_a_service_that_refuses_every_call_ends_the_run(status: int, name: str) -> None:
     with ModelServer(lambda *_: Answer(status=status)) as server, pytest.raises(ServiceRefusedError):
-        call(server)
+        call(server, name=name)
 
 
 def test_a_model_that_cannot_be_called_is_refused_before_anything_is_sent() -> None:
