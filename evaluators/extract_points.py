@@ -46,7 +46,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _extract(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    import asyncio
 
     from builders.splits import load_split
     from builders.values import Language, Soup
@@ -55,6 +54,7 @@ def _extract(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     from evaluators.models import prepare
     from evaluators.points import PointSet, checked, points_folder, write_points
     from evaluators.protocols.soup.texts import load_texts
+    from evaluators.run import run_calls
     from evaluators.runner import Runner
     from evaluators.submission import slug
     from evaluators.values import Decoding, Model
@@ -79,7 +79,7 @@ def _extract(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     items = [item for item in split.items if isinstance(item, Soup)]
     with Journal(path.with_name(f"{path.stem}.journal.jsonl")) as journal:
         runner = Runner(journal, concurrency=options.concurrency, timeout=options.timeout)
-        found = asyncio.run(_all(items, model, texts, runner, options.compat))
+        found = run_calls(_all(items, model, texts, runner, options.compat))
     if lost := [item.id for item in items if item.id not in found]:
         print(
             f"error: no points for {len(lost)} of {len(items)} puzzles ({', '.join(lost[:5])}); nothing was "

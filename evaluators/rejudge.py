@@ -4,7 +4,6 @@ Never more than --spend-cap USD and --most-calls calls; the journal in --journal
 """
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -102,7 +101,7 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
     from evaluators.models import prepare
     from evaluators.protocols import marking
     from evaluators.replies import total_cost
-    from evaluators.run import count
+    from evaluators.run import count, run_calls
     from evaluators.runner import Runner
 
     s = sent.submission
@@ -114,7 +113,7 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
     panel = at_endpoint(load_panel(options.jury), options.judge_api_base or None)
     seats = seats_for(panel, s.model.provider)
     answered = [t for t in sent.transcripts if t.answer is not None and not t.no_answer]
-    needed = 3 * sum(how.calls(t) for t in answered)
+    needed = len(seats) * sum(how.calls(t) for t in answered)
     if needed > options.most_calls:
         raise CapError(f"{len(answered)} answers need {needed} calls or more, --most-calls allows {options.most_calls}")
     for seat in seats:
@@ -124,7 +123,7 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
     with Journal(options.journal / f"{s.submission_id}.jsonl") as journal:
         runner = Runner(journal, concurrency=options.concurrency, timeout=options.timeout)
         _cap(runner, options)
-        outcome = asyncio.run(_deliberate(sent, split, runner, seats, how))
+        outcome = run_calls(_deliberate(sent, split, runner, seats, how))
     votes = [v for v in outcome.verdicts if v.kind == "model"]
     described = s.model_copy(
         update={
@@ -170,7 +169,7 @@ def _cap(runner: "Runner", options: argparse.Namespace) -> None:
 
 
 async def _deliberate(
-    sent: "Bundle", split: "Split", runner: "Runner", seats: "tuple[Seat, Seat, Seat]", how: "Marking"
+    sent: "Bundle", split: "Split", runner: "Runner", seats: "tuple[Seat, ...]", how: "Marking"
 ) -> "Outcome":
     from evaluators.jury import sit
     from evaluators.run import run_attempts
@@ -188,7 +187,9 @@ async def _deliberate(
         return await sit(transcript, runner, seats=seats, mark=mark, no_answer=how.no_answer)
 
     todo = [(items[t.item_id], t.epoch) for t in sent.transcripts]
-    return await run_attempts(todo, solve=answered, judge=judge, workers=runner.concurrency)
+    return await run_attempts(
+        todo, solve=answered, judge=judge, workers=runner.concurrency, sealed=split.manifest.sealed
+    )
 
 
 if __name__ == "__main__":

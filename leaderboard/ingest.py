@@ -9,6 +9,8 @@ from evaluators.values import Submission, Tier, Verdict, own_tier
 from leaderboard.records import NO_HISTORY, History
 
 if TYPE_CHECKING:
+    from evaluators.bundle import Bundle
+    from evaluators.sealed_bundle import SealedBundle
     from evaluators.store import Store
 
 TIER_FILE = "tier"
@@ -52,7 +54,7 @@ def ingest(
         OSError: If a named folder does not exist or the store cannot be written.
     """
     from evaluators.annotation.labels import read_folder, verdicts
-    from evaluators.bundle import read_bundle
+    from evaluators.sealed_bundle import SealedBundle
     from leaderboard.published import read_published, read_published_scores
 
     found = [(folder, True) for folder in _bundles(submissions)]
@@ -64,7 +66,7 @@ def ingest(
         said.setdefault(verdict.transcript_id, []).append(verdict)
     with store.together():
         for folder, sent in found:
-            bundle = read_bundle(folder)
+            bundle = _read(folder)
             name = bundle.submission.submission_id
             tier = _tier(folder, history.tier(name)) if sent else own_tier(bundle.submission)
             if name in seen:
@@ -75,14 +77,24 @@ def ingest(
                 continue
             if tier == "self-reported" and name in held and held[name].tier != tier:
                 _check_same(folder, bundle.submission, held[name].submission, held[name].tier)
+            if isinstance(bundle, SealedBundle):
+                store.write_sealed(*bundle, tier=tier)
+                continue
             people = tuple(v for t in bundle.transcripts for v in said.get(t.transcript_id, ()))
-            store.write_submission(bundle.submission, bundle.transcripts, bundle.verdicts + people, tier=tier)
+            store.write_submission(bundle.submission, bundle.transcripts, (*bundle.verdicts, *people), tier=tier)
         store.write_published(read_published())
         store.write_published_scores(read_published_scores())
         for run in runs:
             _ingest_checks(store, run)
         _ingest_splits(store, splits)
     return len(found)
+
+
+def _read(folder: Path) -> "Bundle | SealedBundle":
+    from evaluators.bundle import read_bundle, read_submission
+    from evaluators.sealed_bundle import is_sealed, read_sealed_bundle
+
+    return read_sealed_bundle(folder) if is_sealed(read_submission(folder)) else read_bundle(folder)
 
 
 def _bundles(root: Path) -> Iterator[Path]:
@@ -132,8 +144,10 @@ def _ingest_checks(store: "Store", root: Path) -> None:
 def _ingest_splits(store: "Store", root: Path) -> None:
     from builders.splits import list_built, load_split
 
-    cited = {s.submission.ref for s in store.submissions()}
+    cited = {s.submission.ref for s in store.submissions()} | {s.submission.ref for s in store.sealed()}
     for manifest in list_built(root):
-        if manifest.ref in cited:
+        if manifest.ref in cited and manifest.sealed:
+            store.write_split(manifest, ())
+        elif manifest.ref in cited:
             split = load_split(manifest.ref, root=root)
             store.write_split(split.manifest, split.items)

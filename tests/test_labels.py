@@ -15,6 +15,7 @@ from evaluators.annotation.labels import Label, LabelError, Notebook, conflicts,
 from evaluators.annotation.queue import attempts, queue
 from evaluators.annotation.sheets import SheetError, case_sheet, novel_sheet
 from evaluators.labels import main as labels
+from evaluators.ratings import ratings
 from evaluators.store import open_store
 from leaderboard.ingest import ingest
 from tests.made_bundle import write_made_bundle
@@ -154,11 +155,11 @@ def test_labels_stand_in_the_store_beside_the_verdicts_and_can_be_made_again(tmp
             (tmp_path / "none").mkdir(exist_ok=True)
             ingest(store, tmp_path / "none", [tmp_path / "runs"], splits, labels=tmp_path / "labels")
             digests.append(store.digest())
-            ratings = store.ratings("sample-llm", "1.0.0", "custom-made")
-            assert (ratings.kind == "human").sum() == 20
-            assert sorted(set(ratings.judge[ratings.kind == "human"])) == ["ada", "ben"]
+            found = ratings(store, "sample-llm", "1.0.0", "custom-made")
+            assert (found.kind == "human").sum() == 20
+            assert sorted(set(found.judge[found.kind == "human"])) == ["ada", "ben"]
             ingest(store, tmp_path / "none", [tmp_path / "runs"], splits)
-            assert (store.ratings("sample-llm", "1.0.0", "custom-made").kind != "human").all()
+            assert (ratings(store, "sample-llm", "1.0.0", "custom-made").kind != "human").all()
     assert digests[0] == digests[1]
 
 
@@ -267,7 +268,7 @@ def test_the_layton_release_agrees_as_its_files_say(real_data: Callable[[str], P
     with open_store(":memory:") as store:
         for e in to_evidence(rows, "layton-llm"):
             store.write_submission(*e, tier="released")
-        found = rated(store.ratings("layton-llm", "1.0.0", "layton"))
+        found = rated(ratings(store, "layton-llm", "1.0.0", "layton"))
     sides, human = majority(found.jury), majority(found.human)
     both = sides[human == human] == human[human == human]
     assert (len(both), int(both.sum())) == (614, 610)

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluators.store import Ratings, open_store, store_path
+from evaluators.ratings import Ratings, ratings
+from evaluators.store import open_store, store_path
 from leaderboard.__main__ import main
 from leaderboard.agree import agreements, majority, rated
 from leaderboard.panels import favours, score_panels
@@ -24,7 +25,7 @@ def store() -> Path:
     return store_path()
 
 
-def ratings(votes: list[tuple[str, str, str, float]]) -> Ratings:
+def made_ratings(votes: list[tuple[str, str, str, float]]) -> Ratings:
     """Ratings of answers as (answer, rater, kind, score); the answer's first letter is its maker."""
     texts = [[v[0] for v in votes], [v[0][0] for v in votes], [v[0] for v in votes], [v[0] for v in votes]]
     columns = [np.array(c) for c in (*texts, texts[0], [""] * len(votes))]
@@ -38,7 +39,7 @@ def test_a_judge_that_favours_one_maker_is_shown_to() -> None:
         maker = "ab"[n % 2]
         votes += [(f"{maker}{n}", "fair", "model", float(n % 4 < 2)), (f"{maker}{n}", "ada", "human", float(n % 4 < 2))]
         votes.append((f"{maker}{n}", "biased", "model", 1.0 if maker == "a" else float(n % 4 < 2)))
-    found = rated(ratings(votes))
+    found = rated(made_ratings(votes))
     makers, lines = favours(found)
     by_judge = {line[0]: line[1:] for line in lines}
     assert makers == ("a", "b")
@@ -49,7 +50,7 @@ def test_a_judge_that_favours_one_maker_is_shown_to() -> None:
 
 def test_every_panel_is_scored_and_a_price_makes_it_comparable(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with open_store(store, read_only=True) as opened:
-        found = rated(opened.ratings(*KEY))
+        found = rated(ratings(opened, *KEY))
     prices = dict.fromkeys(found.judges, 0.01)
     panels = score_panels(found, method="betabin", prices=prices)
     assert len(panels) == 3 + 3 + 1

@@ -182,7 +182,7 @@ def _from_task(task: Any) -> list[Label]:
 
 
 def _record(labels: Sequence[Label], sheet: Sheet) -> dict[str, Any]:
-    """A record of Argilla 2: label questions, a text question for notes, time and state by annotator as metadata."""
+    """A record of Argilla 2: label questions, a text question for notes, and metadata for time and state."""
     first = labels[0]
     responses: dict[str, list[dict[str, Any]]] = {}
     extra: dict[str, Any] = {}

@@ -24,11 +24,11 @@ def check_games(form: Form, s: Submission, found: Findings) -> None:
     if said.human != (s.model.provider == "human"):
         remedy = "a person's games have --provider human and a condition that begins with player=human"
         found.refuse("condition", form.key("condition"), "condition and provider do not agree on who played", remedy)
-    truths = {t.game.points_sha256 for _, t in form.transcripts if t.game}
+    truths = {t.game.points_sha256 for _, t in form.transcripts if isinstance(t.game, SoupGame)}
     for line, t in form.transcripts:
         if problem := _odd_game(t, said):
             found.refuse("game", form.at(TRANSCRIPTS, line), problem, REPACK)
-        elif t.game and (len(truths) > 1 or not t.game.points_sha256.startswith(said.points)):
+        elif isinstance(t.game, SoupGame) and (len(truths) > 1 or not t.game.points_sha256.startswith(said.points)):
             found.refuse("game", form.at(TRANSCRIPTS, line), "was marked against other reference points", REPACK)
     for line, v in form.verdicts:
         if v.kind not in {"human", "author"} and (problem := _odd_score(v, said)):
@@ -39,8 +39,8 @@ def _odd_game(t: Transcript, said: Condition) -> str | None:
     if said.brought:
         return "holds a game where only reconstructions were brought" if t.game else None
     game = t.game
-    if game is None:
-        return "holds no game, and the condition says that one was played"
+    if not isinstance(game, SoupGame):
+        return "holds no game of a puzzle, and the condition says that one was played"
     settings = game.settings
     player = "human" if said.human else "model"
     wanted = (said.responder, said.turns, player, said.released, said.agent or "full")

@@ -5,8 +5,9 @@ marks again what somebody sent. A protocol that arrives gets a folder here with 
 """
 
 import argparse
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 if TYPE_CHECKING:
@@ -17,6 +18,23 @@ if TYPE_CHECKING:
     from evaluators.values import Model, Panel, Seat, Submission, Transcript, Verdict
 
 
+# Options of one kind of item only, and what that kind is called.
+OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "riddle": ("hints", "judge_files"),
+        "soup": ("points", "responder", "responder_api_base", "turns", "ablate", "compat", "player"),
+        "novel": ("setting", "max_context", "truncate"),
+        "case": ("scheme", "grader_mode", "rubrics", "grades", "practice", "player"),
+    }
+)
+KINDS: Mapping[str, str] = MappingProxyType(
+    {"riddle": "riddles", "soup": "situation puzzles", "novel": "questions about novels", "case": "cases"}
+)
+
+# What a model decodes with where nobody says otherwise and it can be set; every other protocol sends none.
+TEMPERATURES: Mapping[str, float] = MappingProxyType({"case": 1.0})
+
+
 class Table(NamedTuple):
     """What a run has settled before its protocol is asked: options, split, the model, and the jury that sits for it."""
 
@@ -24,7 +42,7 @@ class Table(NamedTuple):
     split: "Split"
     model: "Model"
     panel: "Panel"
-    seats: "tuple[Seat, Seat, Seat]"
+    seats: "tuple[Seat, ...]"
 
 
 class Play(Protocol):
@@ -41,6 +59,10 @@ class Play(Protocol):
     @property
     def expected(self) -> int:
         """Attempts there are to make: items times repeats."""
+
+    @property
+    def models(self) -> "tuple[Model, ...]":
+        """Models that the run calls; none where answers and verdicts were brought."""
 
     def quote(self) -> str:
         """Say what the run would cost, without sending anything."""
@@ -65,6 +87,14 @@ def opening(protocol: str) -> "Callable[[Table, Callable[[str], NoReturn]], Play
         from evaluators.protocols.soup.play import open_soups
 
         return open_soups
+    if protocol == "novel":
+        from evaluators.protocols.novel.play import open_questions
+
+        return open_questions
+    if protocol == "case":
+        from evaluators.protocols.case.play import open_cases
+
+        return open_cases
     return None
 
 
@@ -98,3 +128,12 @@ def marking(split: "Split", sent: "Submission", *, root: Path, prompts: Path | N
 
         return soup_marking(split, sent.condition, root=root, prompts=prompts)
     return None
+
+
+def refuse_foreign(options: argparse.Namespace, protocol: str, refuse: Callable[[str], NoReturn]) -> None:
+    """Refuse options that are for another kind of item than the split holds."""
+    for kind, names in OPTIONS.items():
+        foreign = [name for name in names if name not in OPTIONS[protocol]]
+        given = [f"--{name.replace('_', '-')}" for name in foreign if getattr(options, name) not in (None, 0)]
+        if given and kind != protocol:
+            refuse(f"{' and '.join(given)}: for {KINDS[kind]}; this split has {KINDS[protocol]}")

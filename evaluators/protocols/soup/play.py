@@ -9,6 +9,7 @@ from evaluators.jury import sit, split_provider
 from evaluators.models import Complete, prepare, public
 from evaluators.points import ItemPoints, PointSet, points_for
 from evaluators.predictions import file_sha256, read_stories
+from evaluators.prices import read_prices
 from evaluators.protocols import Table
 from evaluators.protocols.soup.condition import write_condition
 from evaluators.protocols.soup.desk import Desk
@@ -57,6 +58,15 @@ class SoupPlay:
         self.parts: tuple[object, ...] = (texts.sha256, points.sha256, settings, public(responder), files)
         self.expected = len(items) * options.epochs
 
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """Models that the run calls."""
+        judges = tuple(seat.model for seat in self._table.seats)
+        if self._table.options.predictions:
+            return judges
+        player = (self._table.model,) if self._settings.player == "model" else ()
+        return (*player, self._responder, *judges)
+
     def quote(self) -> str:
         """Say what the run would cost, from one to three rehearsed games."""
         played = self._settings.player == "model" and not self._table.options.predictions
@@ -69,6 +79,7 @@ class SoupPlay:
             epochs=self._table.options.epochs,
             settings=self._settings,
             texts=self._texts,
+            prices=read_prices(self._table.options.price or ()),
         )
 
     def read(self, key: str) -> Outcome | None:
@@ -94,12 +105,8 @@ class SoupPlay:
         Raises:
             ModelError: If one cannot.
         """
-        if self._brought is None:
-            if self._settings.player == "model":
-                prepare(self._table.model)
-            prepare(self._responder)
-        for seat in self._table.seats:
-            prepare(seat.model)
+        for model in self.models:
+            prepare(model)
 
     async def run(self, runner: Runner, *, key: str, on_done: Callable[[], None]) -> Outcome:
         """Play and judge; each call has its own line in the journal, so that a killed game goes on at its turn."""
@@ -134,7 +141,9 @@ class SoupPlay:
 
             return await sit(transcript, runner, seats=self._table.seats, mark=mark, no_answer=no_answer)
 
-        return await run_attempts(todo, solve=solve, judge=marks, workers=workers, on_done=on_done)
+        return await run_attempts(
+            todo, solve=solve, judge=marks, workers=workers, sealed=self._table.split.manifest.sealed, on_done=on_done
+        )
 
     async def _play(self, item: Soup, epoch: int, runner: Runner, setup: Setup) -> Transcript:
         model, responder, texts = self._table.model, self._responder, self._texts
@@ -157,8 +166,6 @@ def open_soups(table: Table, refuse: Callable[[str], NoReturn]) -> SoupPlay:
         PromptError, PointsError, PredictionError: If prompts, reference points or a brought file cannot be used.
     """
     options, split = table.options, table.split
-    if options.hints or options.judge_files:
-        refuse("--hints and --judge-files are for riddles; this split has situation puzzles")
     if options.player == "human" and (options.predictions or options.responder == SYMMETRIC):
         refuse("--player human plays here, against a Responder: leave out --predictions and --responder symmetric")
     if options.player == "human" and table.model.provider != HUMAN:
