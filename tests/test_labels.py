@@ -228,11 +228,11 @@ def test_cases_and_novels_have_their_forms() -> None:
         }
         | {"solution": "S"}
     )
-    graded = case_sheet(case, ["The maid.", ""])
+    graded = case_sheet(case, ["The maid.", ""], stage=3)
     assert [f.levels for f in graded.fields] == [(0.0, 1.0, 2.0, 3.0)] * 2
     assert graded.fields[0].examples[3] == (3.0, "worth 3")
     with pytest.raises(SheetError, match="1 answers to the 2 questions"):
-        case_sheet(case, ["one"])
+        case_sheet(case, ["one"], stage=0)
     novel = NovelQuestion.model_validate(
         {
             "id": "n1",
@@ -240,21 +240,23 @@ def test_cases_and_novels_have_their_forms() -> None:
             "category": "authored",
             "language": "zh",
             "novel": "zh/1",
+            "novel_sha256": "0" * 64,
             "title": "书",
             "author": "人",
         }
         | {"question": "谁？", "options": ("甲", "乙", "丙", "丁"), "answer": "B", "distraction": (None,) * 4}
         | {"reasoning": ("一步", "又一步"), "evidence_position": (1, -1), "answer_position": 9}
     )
-    boxes = novel_sheet(novel, letter="B", reasoning="因为……")
+    boxes = novel_sheet(novel, letter="B", steps=("因为……",))
     assert [f.name for f in boxes.fields] == ["step-1", "step-2"]
     about = {"split": REF, "item_id": "n1", "transcript_id": "0" * 16, "annotator": "ada", "state": "done"}
     marks = {"step-1": True, "step-2": False}
     (share,) = verdicts([Label.model_validate({**about, "protocol": "novel", "marks": marks})])
-    assert (share.score, share.marks) == (0.5, marks)
-    grades = {"question-1": 3.0, "question-2": 0.0}
+    assert (share.score, share.marks) == (0.5, {"step_1": True, "step_2": False})
+    assert [f.name for f in graded.fields] == ["s03.q1", "s03.q2"]
+    grades = {"s03.q1": 3.0, "s03.q2": 0.0}
     found = verdicts([Label.model_validate({**about, "protocol": "case", "grades": grades})])
-    assert [(v.unit, v.score) for v in found] == [("question-1", 3.0), ("question-2", 0.0)]
+    assert [(v.unit, v.score) for v in found] == [("s03.q1", 3.0), ("s03.q2", 0.0)]
 
 
 def test_the_layton_release_agrees_as_its_files_say(real_data: Callable[[str], Path]) -> None:
