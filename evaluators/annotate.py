@@ -104,9 +104,7 @@ def open_desk(options: argparse.Namespace, key: str) -> "tuple[Desk, Path]":
         seed=options.seed,
     )
     if not chosen:
-        raise LabelError(
-            f"nothing to label for {options.annotator!r}: every answer is labelled, or none is in conflict"
-        )
+        raise LabelError(f"nothing to label for {options.annotator!r}: all is labelled, or nothing is in conflict")
     items = {item.id: item for item in split.items}
     sheets = [sheet(items[a.transcript.item_id], a.transcript, truth.get(a.transcript.item_id)) for a in chosen]
     path = folder / f"{options.annotator}.jsonl"

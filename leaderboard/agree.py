@@ -15,7 +15,8 @@ from evaluators.bins import Floats
 from evaluators.fit import ChoiceError, choose_jury
 from evaluators.ppi import Interval
 from evaluators.raters import Compared, Scale, bootstrap, compare, counted, fleiss, krippendorff_alpha
-from evaluators.store import Ratings, Store
+from evaluators.ratings import Ratings, ratings
+from evaluators.store import Store
 from leaderboard.diagnose import Table, print_table
 
 LEAST = 10  # labelled answers of a group, below which no line is shown
@@ -104,7 +105,7 @@ def agreements(
     Raises:
         ChoiceError: If no person labelled anything of it.
     """
-    r = rated(store.ratings(split, version, jury))
+    r = rated(ratings(store, split, version, jury))
     if np.isnan(r.human).all():
         raise ChoiceError(f"nothing of {split}@{version} under jury {jury!r} is labelled: label some answers first")
     rng = np.random.default_rng(seed)

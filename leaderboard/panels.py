@@ -19,6 +19,7 @@ from evaluators.lsre import estimands, lsre
 from evaluators.means import cluster_mean
 from evaluators.ppi import Estimands, Interval, betabin
 from evaluators.raters import cohen
+from evaluators.ratings import ratings
 from evaluators.rows import Rows
 from leaderboard.agree import Rated, majority, rated, row_mean
 from leaderboard.diagnose import print_table
@@ -65,7 +66,7 @@ def main(arguments: argparse.Namespace) -> int:
     prices = _prices(arguments.price)
     with open_store(store_path(), read_only=True) as store:
         version, jury = choose_jury(store, arguments.split, arguments.jury)
-        found = rated(store.ratings(arguments.split, version, jury))
+        found = rated(ratings(store, arguments.split, version, jury))
     if unknown := sorted(set(prices) - set(found.judges)):
         raise ChoiceError(f"--price names {unknown[0]!r}, who has no vote here; {', '.join(found.judges)} have")
     panels = score_panels(found, method=arguments.method, prices=prices, draws=arguments.draws)

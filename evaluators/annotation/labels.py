@@ -213,7 +213,9 @@ def _verdicts(label: Label) -> list[Verdict]:
         return [Verdict.model_validate({**common, "score": overall(parts), "parts": parts, "marks": label.marks})]
     if label.protocol == "novel":
         share = _share(label.marks, "step")
-        return [Verdict.model_validate({**common, "score": share, "parts": {"reasoning": share}, "marks": label.marks})]
+        # Judges of novels name their steps with a low line.
+        marks = {name.replace("-", "_"): found for name, found in label.marks.items()}
+        return [Verdict.model_validate({**common, "score": share, "parts": {"reasoning": share}, "marks": marks})]
     # Each question of a case is judged by itself.
     return [
         Verdict.model_validate({**common, "unit": name, "score": grade}) for name, grade in sorted(label.grades.items())

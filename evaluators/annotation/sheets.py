@@ -6,8 +6,9 @@ from typing import Literal
 from pydantic import Field as Described
 
 from builders.values import Case, CaseQuestion, Item, NovelQuestion, Riddle, Soup, Value
-from evaluators.answers import SoupAnswer
+from evaluators.answers import CaseAnswer, NovelAnswer, SoupAnswer
 from evaluators.points import ItemPoints
+from evaluators.units import unit_of
 from evaluators.values import RiddleAnswer, Transcript
 
 
@@ -25,7 +26,7 @@ class Block(Value):
 class Field(Value):
     """One thing to say: yes or no, or a grade out of a few."""
 
-    name: str = Described(pattern=r"^[a-z][a-z_]*(-\d+)?$")
+    name: str = Described(pattern=r"^([a-z][a-z_]*(-\d+)?|s\d{2,3}\.q\d{1,2})$")
     question: str
     kind: Literal["mark", "grade"]
     levels: tuple[float, ...] = Described((), description="Of a grade, ascending.")
@@ -64,6 +65,10 @@ def sheet(item: Item, transcript: Transcript, points: ItemPoints | None = None) 
         return riddle_sheet(item, answer)
     if isinstance(item, Soup) and isinstance(answer, SoupAnswer) and points is not None:
         return soup_sheet(item, answer, points)
+    if isinstance(item, NovelQuestion) and isinstance(answer, NovelAnswer):
+        return novel_sheet(item, letter=answer.letter, steps=answer.steps)
+    if isinstance(item, Case) and isinstance(answer, CaseAnswer):
+        return case_sheet(item, answer.stages[-1], stage=len(answer.stages) - 1)
     raise SheetError(f"attempt {transcript.transcript_id} at {item.id!r} holds no answer that the desk can show")
 
 
@@ -107,7 +112,7 @@ def soup_sheet(item: Soup, answer: SoupAnswer, points: ItemPoints) -> Sheet:
     )
 
 
-def novel_sheet(item: NovelQuestion, *, letter: str, reasoning: str) -> Sheet:
+def novel_sheet(item: NovelQuestion, *, letter: str, steps: Sequence[str]) -> Sheet:
     """A mark for each reference step: does the reasoning hold it?"""
     options = tuple(f"{name}. {text}" for name, text in zip("ABCD", item.options, strict=True))
     return Sheet(
@@ -118,17 +123,18 @@ def novel_sheet(item: NovelQuestion, *, letter: str, reasoning: str) -> Sheet:
             Block(title="Options", lines=options),
         ),
         gold=_blocks(("Right option", item.answer)),
-        answer=_blocks(("Option chosen", letter or "(none)"), ("Reasoning", reasoning or "(empty)")),
+        answer=(*_blocks(("Option chosen", letter)), Block(title="Reasoning", lines=tuple(steps) or ("(empty)",))),
         fields=_found("step", "Does the reasoning hold this step?", item.reasoning),
     )
 
 
-def case_sheet(item: Case, answers: Sequence[str]) -> Sheet:
-    """A grade from 0 to 3 for the answer to each question, with the author's marking examples.
+def case_sheet(item: Case, answers: Sequence[str], *, stage: int) -> Sheet:
+    """A grade from 0 to 3 for the answer to each question at one stage, with the author's marking examples.
 
     Args:
         item: The case.
-        answers: One to each question, in their order, at one stage.
+        answers: One to each question, in their order.
+        stage: 0 after the introduction, 1 after the first location, and so on; it names the grades.
 
     Raises:
         SheetError: If the number of answers is another.
@@ -146,14 +152,13 @@ def case_sheet(item: Case, answers: Sequence[str]) -> Sheet:
         item=_blocks(("Case", item.title), ("Introduction", item.introduction)),
         gold=(*gold, *_blocks(("Solution", item.solution))),
         answer=tuple(told),
-        fields=tuple(_graded(n, q) for n, q in enumerate(item.questions, start=1)),
+        fields=tuple(_graded(unit_of(stage, n), n, q) for n, q in enumerate(item.questions, start=1)),
     )
 
 
-def _graded(number: int, question: CaseQuestion) -> Field:
+def _graded(name: str, number: int, question: CaseQuestion) -> Field:
     examples = tuple((float(e.grade), e.answer) for e in question.examples)
-    name, asked = f"question-{number}", f"{number}. {question.question}"
-    return Field(name=name, question=asked, kind="grade", levels=GRADES, examples=examples)
+    return Field(name=name, question=f"{number}. {question.question}", kind="grade", levels=GRADES, examples=examples)
 
 
 def _found(name: str, question: str, texts: Sequence[str]) -> tuple[Field, ...]:
