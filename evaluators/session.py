@@ -9,8 +9,10 @@ from typing import NamedTuple, NoReturn
 
 from builders.splits import Split, load_split
 from builders.values import SplitManifest
+from evaluators import engines
 from evaluators.bundle import Bundle, write_bundle
 from evaluators.journal import Journal
+from evaluators.journals import RUN, merge
 from evaluators.jury import choose_panel, panel_that_sat, public_panel, seats_for
 from evaluators.models import provider_of
 from evaluators.progress import progress
@@ -23,6 +25,7 @@ from evaluators.values import Decoding, Evidence, Model, Panel, Seat
 # Said in the bundle; options that only say where things lie on one machine are left out.
 LOCAL_OPTIONS = frozenset(
     {"out", "splits", "api_base", "judge_api_base", "responder_api_base", "concurrency", "timeout", "dry_run"}
+    | {"processes", "engine"}
 )
 
 
@@ -66,7 +69,10 @@ class Session(NamedTuple):
             panel = panel_that_sat(panel, self.seats, {v.judge for v in outcome.verdicts if v.kind == "model"})
         date = began(self.folder, self.name)
         if outcome is None:
-            with Journal(self.folder / "journal.jsonl") as journal:
+            merge(self.folder)
+            if engines.many(self.options):
+                engines.fill(self)
+            with Journal(self.folder / RUN) as journal:
                 outcome = asyncio.run(self._call(journal))
         described = submission(
             self.name,
@@ -85,8 +91,12 @@ class Session(NamedTuple):
         complete = write_bundle(self.bundle_folder, described, outcome.transcripts, outcome.verdicts)
         return Bundle(complete, outcome.transcripts, outcome.verdicts)
 
+    def runner(self, journal: Journal) -> Runner:
+        """What makes the calls of this run, within its limits."""
+        return Runner(journal, concurrency=self.options.concurrency, timeout=self.options.timeout)
+
     async def _call(self, journal: Journal) -> Outcome:
-        runner = Runner(journal, concurrency=self.options.concurrency, timeout=self.options.timeout)
+        runner = self.runner(journal)
         with progress(self.play.expected, runner.tally, what=self.manifest.ref) as display:
             runner.on_change = display.show
             return await self.play.run(runner, key=self.name, on_done=display.done)
@@ -110,6 +120,8 @@ def open_session(options: argparse.Namespace, *, refuse: Callable[[str], NoRetur
         SplitError, JuryError, PromptError, PointsError, PredictionError: If split, jury, prompts, reference points or
             brought files cannot be used.
     """
+    if engines.many(options) and options.player == "human":
+        refuse("--player human plays at this terminal: leave out --processes and --engine")
     split = load_split(options.split, root=options.splits)
     open_play = opening(split.manifest.protocol)
     if open_play is None:

@@ -38,6 +38,10 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--limit", type=_positive, metavar="N", help="only the first N riddles: a condition of its own")
     p.add_argument("--epochs", type=_positive, default=1, metavar="K", help="answers to each riddle (default 1)")
     p.add_argument("--concurrency", type=_positive, default=8, metavar="C", help="most calls in flight (default 8)")
+    p.add_argument(
+        "--processes", type=_positive, metavar="N", help="make the calls with N worker processes (with ray: N workers)"
+    )
+    p.add_argument("--engine", choices=("local", "ray"), default="local", help="where workers run (default: here)")
     p.add_argument("--timeout", type=float, default=600, metavar="S", help="seconds for one attempt (default 600)")
     p.add_argument("--out", type=Path, metavar="DIR", help="folder for journal and bundle (default: below runs/)")
     p.add_argument("--splits", type=Path, default=Path("splits"), metavar="DIR", help="where built splits are")
@@ -130,6 +134,8 @@ def guarded(command: Any) -> int:
     from builders.release import ReleaseError
     from builders.splits import SplitError
     from evaluators.bundle import BundleError
+    from evaluators.engines import WorkerLostError
+    from evaluators.engines.shares import ShareError
     from evaluators.journal import JournalError
     from evaluators.jury import JuryError
     from evaluators.models import ModelError, ServiceRefusedError
@@ -144,7 +150,7 @@ def guarded(command: Any) -> int:
         return int(command())
     except (
         *(SplitError, ReleaseError, BundleError, JuryError, ModelError),
-        *(PointsError, PredictionError, PromptError, StoreError),
+        *(PointsError, PredictionError, PromptError, ShareError, StoreError),
     ) as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED
@@ -152,7 +158,7 @@ def guarded(command: Any) -> int:
         first = error.errors()[0]
         print(f"error: {'.'.join(map(str, first['loc']))}: {first['msg']}, not {first['input']!r}", file=sys.stderr)
         return REFUSED
-    except (ServiceRefusedError, ServiceDownError) as error:
+    except (ServiceRefusedError, ServiceDownError, WorkerLostError) as error:
         print(f"error: {error}\n{again}", file=sys.stderr)
     except (JournalError, HubError) as error:
         print(f"error: {error}", file=sys.stderr)

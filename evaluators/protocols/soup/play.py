@@ -50,6 +50,15 @@ class SoupPlay:
         self.parts: tuple[object, ...] = (texts.sha256, points.sha256, settings, public(responder), files)
         self.expected = len(items) * options.epochs
 
+    @property
+    def items(self) -> tuple[Soup, ...]:
+        """What is played."""
+        return self._items
+
+    def only(self, ids: frozenset[str]) -> None:
+        """Leave only these items to do: the share of one worker."""
+        self._items = tuple(item for item in self._items if item.id in ids)
+
     def quote(self) -> str:
         """Say what the run would cost, from one to three rehearsed games."""
         played = self._settings.player == "model" and not self._table.options.predictions
