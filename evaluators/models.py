@@ -59,6 +59,11 @@ def _litellm() -> ModuleType:
     return litellm
 
 
+def warm() -> None:
+    """Import now what the first call would import: seconds that a process can spend once for many."""
+    _litellm()
+
+
 def prepare(model: Model) -> None:
     """Refuse, before anything is sent, a model that cannot be called.
 

@@ -3,9 +3,8 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -121,48 +120,57 @@ def test_several_processes_make_the_same_bundle_within_the_limit_of_one(tmp_path
 
 def test_the_items_of_a_killed_worker_are_done_by_another(tmp_path: Path, alone: dict[str, str]) -> None:
     write_made_split(tmp_path / "splits", 30)
-    with ModelServer(lambda *_: Answer(hold=len(server.requests) > 60)) as server:
-        command = [sys.executable, "-m", "evaluators.submit", *options(tmp_path, server)]
-        command += ["--processes", "2", "--concurrency", "8"]
-        parent = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        server.wait_for_requests(68, seconds=90)
-        os.kill(workers_of(parent.pid)[0], signal.SIGKILL)
-        # The new worker asks again for what the lost one had in flight, and for nothing else.
-        server.wait_for_requests(72, seconds=90)
-        server.release()
-        assert parent.wait(timeout=90) == 0, parent.stderr.read() if parent.stderr else ""
+    with ModelServer(lambda *_: Answer(hold=len(server.requests) > 60)) as server, ThreadPoolExecutor() as pool:
+
+        def disturb() -> None:
+            server.wait_for_requests(68, seconds=90)
+            os.kill(workers()[0], signal.SIGKILL)
+            # The new worker asks again for what the lost one had in flight, and for nothing else.
+            server.wait_for_requests(72, seconds=90)
+            server.release()
+
+        disturbed = pool.submit(disturb)
+        assert submit(options(tmp_path, server, "--processes", "2", "--concurrency", "8")) == 0
+        disturbed.result()
         assert len(bodies(server)) - len(set(bodies(server))) == 4
     assert digests(tmp_path / "out/bundle") == alone
 
 
-def workers_of(parent: int) -> list[int]:
-    """Children that multiprocessing spawned to work, apart from its resource tracker."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            said, state = (path / "cmdline").read_bytes(), (path / "stat").read_text()
-        except OSError:
-            continue
-        if int(state.rpartition(")")[2].split()[1]) == parent and b"spawn_main" in said:
-            found.append(int(path.name))
-    return sorted(found)
-
-
-def test_ctrl_c_keeps_what_all_workers_paid_for_and_one_process_goes_on(tmp_path: Path, alone: dict[str, str]) -> None:
+def test_ctrl_c_keeps_what_all_workers_paid_for_and_one_process_goes_on(
+    tmp_path: Path, alone: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
     write_made_split(tmp_path / "splits", 30)
-    with ModelServer(lambda *_: Answer(hold=len(server.requests) > 40)) as server:
-        command = [sys.executable, "-m", "evaluators.submit", *options(tmp_path, server)]
-        command += ["--processes", "2", "--concurrency", "4"]
-        parent = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        server.wait_for_requests(44, seconds=90)
-        parent.send_signal(signal.SIGINT)
-        _, said = parent.communicate(timeout=90)
-        assert (parent.returncode, "Traceback" in said) == (3, False), said
+    with ModelServer(lambda *_: Answer(hold=len(server.requests) > 40)) as server, ThreadPoolExecutor() as pool:
+
+        def disturb() -> None:
+            server.wait_for_requests(44, seconds=90)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        disturbed = pool.submit(disturb)
+        assert submit(options(tmp_path, server, "--processes", "2", "--concurrency", "4")) == 3
+        disturbed.result()
+        assert "goes on from there" in capsys.readouterr().err
         assert sum(len(held(path)) for path in worker_journals(tmp_path / "out")) == 40
         server.release()
         assert submit(options(tmp_path, server)) == 0
         assert len(bodies(server)) - len(set(bodies(server))) == 4
     assert digests(tmp_path / "out/bundle") == alone
+
+
+def workers() -> list[int]:
+    """The processes that work now: forked from the server that this process started for them."""
+    parents, children = {os.getpid()}, list[int]()
+    for _ in range(2):
+        children = [int(p.name) for p in Path("/proc").glob("[0-9]*") if parent_of(p) in parents]
+        parents = set(children)
+    return sorted(children)
+
+
+def parent_of(process: Path) -> int | None:
+    try:
+        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return None
 
 
 def test_what_a_worker_meets_ends_the_run_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,6 +192,6 @@ def test_a_game_of_many_turns_is_played_by_one_worker_and_comes_out_the_same(tmp
         with ModelServer(table) as server:
             asked = options(tmp_path, server, "--responder", "r:openai/resp", "--responder-api-base", server.url)
             asked[asked.index("--split") + 1] = "sample-soup-en"
-            assert submit([*asked, "--turns", "3", "--limit", "4", "--out", str(tmp_path / out), *more]) == 0
+            assert submit([*asked, "--turns", "2", "--limit", "2", "--out", str(tmp_path / out), *more]) == 0
             made.append((len(server.requests), digests(tmp_path / out / "bundle")))
     assert made[0] == made[1]

@@ -8,6 +8,7 @@ import os
 import tempfile
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -105,8 +106,8 @@ class Cluster:
         except self._ray.exceptions.RayError as lost:
             if life == MOST_LIVES:
                 raise WorkerLostError(
-                    f"share {share.number} lost its node {MOST_LIVES} times, the last time: {lost}; what was finished is "
-                    "kept"
+                    f"share {share.number} lost its node {MOST_LIVES} times, the last time: {lost}; what was finished "
+                    "is kept"
                 ) from None
             return None
 
@@ -115,10 +116,9 @@ class Cluster:
         for ref in running:
             self._ray.cancel(ref)
         for ref, (share, life) in running.items():
-            try:
+            # Of a task that does not answer, the journal is there where the folder is shared.
+            with suppress(self._ray.exceptions.RayError):
                 _keep(share.journal(life), Done(*self._ray.get(ref)).journal)
-            except self._ray.exceptions.RayError:
-                pass  # what it wrote is in its journal, where the folder is shared
 
 
 def on_node(share: Share, life: int, mark: str, known: bytes) -> Done:

@@ -12,13 +12,13 @@ from evaluators.engines.shares import MOST_LIVES, News, Share, readable, work
 from evaluators.engines.watch import Watch
 
 if TYPE_CHECKING:
-    from multiprocessing.context import SpawnProcess
+    from multiprocessing.context import ForkServerProcess
 
     from evaluators.session import Session
 
 
 class _Worker(NamedTuple):
-    process: "SpawnProcess"
+    process: "ForkServerProcess"
     share: Share
     life: int
 
@@ -44,8 +44,9 @@ def run_processes(shares: Sequence[Share], session: "Session") -> None:
 
 
 def _start(share: Share, *, life: int) -> tuple[Connection, _Worker]:
-    # Spawned, not forked: a fork would share the parent's locks and half of its libraries' threads.
-    context = get_context("spawn")
+    # From a server without threads or locks, which has imported the libraries once for all workers.
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["evaluators.engines.warm"])
     here, there = context.Pipe()
     process = context.Process(target=_child, args=(share, life, there), name=f"share-{share.number}", daemon=True)
     process.start()
@@ -54,6 +55,8 @@ def _start(share: Share, *, life: int) -> tuple[Connection, _Worker]:
 
 
 def _child(share: Share, life: int, connection: Connection) -> None:
+    # Ctrl-C at the terminal is for the parent, which passes it on once.
+    os.setpgid(0, 0)
     try:
         work(share, share.journal(life), readable(share), connection.send)
         connection.send(None)
