@@ -25,8 +25,10 @@ from evaluators.values import Decoding, Evidence, Model, Panel, Seat
 # Said in the bundle; options that only say where things lie on one machine are left out.
 LOCAL_OPTIONS = frozenset(
     {"out", "splits", "api_base", "judge_api_base", "responder_api_base", "concurrency", "timeout", "dry_run"}
-    | {"processes", "engine"}
+    | {"processes", "engine", "poll"}
 )
+# Protocols whose next question depends on the last reply.
+INTERACTIVE = frozenset({"soup", "case"})
 
 
 class Session(NamedTuple):
@@ -53,7 +55,8 @@ class Session(NamedTuple):
 
     def quote(self) -> str:
         """Say what the run would cost."""
-        return self.play.quote()
+        batch = "\nIn batches (--batch) the provider takes less, usually half." if self.options.batch else ""
+        return self.play.quote() + batch
 
     def run(self) -> Bundle:
         """Solve, judge, write the bundle.
@@ -97,6 +100,13 @@ class Session(NamedTuple):
 
     async def _call(self, journal: Journal) -> Outcome:
         runner = self.runner(journal)
+        if self.options.batch:
+            from evaluators.engines.batch import BatchRunner
+
+            batches = BatchRunner(
+                journal, live=runner, attempts_at_once=self.play.expected, poll_seconds=self.options.poll
+            )
+            return await batches.drive(self.play.run(batches, key=self.name, on_done=lambda: None))
         with progress(self.play.expected, runner.tally, what=self.manifest.ref) as display:
             runner.on_change = display.show
             return await self.play.run(runner, key=self.name, on_done=display.done)
@@ -120,9 +130,13 @@ def open_session(options: argparse.Namespace, *, refuse: Callable[[str], NoRetur
         SplitError, JuryError, PromptError, PointsError, PredictionError: If split, jury, prompts, reference points or
             brought files cannot be used.
     """
+    if engines.many(options) and options.batch:
+        refuse("--batch needs no workers: the provider makes the calls; leave out --processes and --engine")
     if engines.many(options) and options.player == "human":
         refuse("--player human plays at this terminal: leave out --processes and --engine")
     split = load_split(options.split, root=options.splits)
+    if options.batch and split.manifest.protocol in INTERACTIVE and not options.predictions:
+        refuse("--batch answers within a day, and this protocol asks in turns; leave it out, or bring --predictions")
     open_play = opening(split.manifest.protocol)
     if open_play is None:
         refuse(f"split {split.manifest.ref} is of protocol {split.manifest.protocol!r}; this checkout does not run it")

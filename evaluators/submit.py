@@ -42,6 +42,8 @@ def parser() -> argparse.ArgumentParser:
         "--processes", type=_positive, metavar="N", help="make the calls with N worker processes (with ray: N workers)"
     )
     p.add_argument("--engine", choices=("local", "ray"), default="local", help="where workers run (default: here)")
+    p.add_argument("--batch", action="store_true", help="use the provider's batch endpoint: cheaper, within a day")
+    p.add_argument("--poll", type=float, default=30, metavar="S", help="seconds between looks at a batch (default 30)")
     p.add_argument("--timeout", type=float, default=600, metavar="S", help="seconds for one attempt (default 600)")
     p.add_argument("--out", type=Path, metavar="DIR", help="folder for journal and bundle (default: below runs/)")
     p.add_argument("--splits", type=Path, default=Path("splits"), metavar="DIR", help="where built splits are")

@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from uuid import uuid4
 
@@ -153,7 +152,7 @@ def _keep(path: Path, data: bytes) -> None:
     new.replace(path)
 
 
-def _ray() -> ModuleType:
+def _ray() -> Any:
     # Ray reports its use to its makers unless it is told not to before it is imported.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
