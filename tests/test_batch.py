@@ -34,6 +34,10 @@ def live(tmp_path: Path, reply: Any = answers) -> tuple[tuple[dict[str, str], st
         return without_command(tmp_path / "live/bundle"), server.requests
 
 
+def in_order(bodies: list[dict[str, Any]]) -> list[str]:
+    return sorted(json.dumps(body, sort_keys=True) for body in bodies)
+
+
 def lines(server: BatchServer) -> list[tuple[str, int]]:
     """Model and calls of each batch that was submitted."""
     return [(batch[0]["body"]["model"], len(batch)) for batch in server.submitted]
@@ -48,7 +52,7 @@ def test_a_run_in_batches_asks_the_same_and_makes_the_same_bundle_as_a_live_run(
         assert lines(server)[0] == ("solver", 6)
         assert sorted(lines(server)[1:]) == [("j1", 6), ("j2", 6), ("j3", 6)]
         sent = [line["body"] for batch in server.submitted for line in batch]
-    assert sorted(map(json.dumps, sent)) == sorted(map(json.dumps, asked))
+    assert in_order(sent) == in_order(asked)
     assert without_command(tmp_path / "batch/bundle") == alone
     assert json.loads((tmp_path / "batch/batches.json").read_text()) == []
 

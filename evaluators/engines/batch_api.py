@@ -64,6 +64,7 @@ def request(call: Call) -> bytes:
     body = litellm.utils.get_optional_params(model=name, custom_llm_provider=route, **options)
     body |= {"model": name, "messages": [models.wire(m) for m in call.messages]}
     body |= body.pop("extra_body", None) or {}
+    body.pop("stream", None)
     line = {"custom_id": call.key, "method": "POST", "url": ENDPOINT, "body": body}
     return json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
@@ -135,7 +136,7 @@ def results(model: Model, data: bytes) -> Iterator[Result]:
     for line in data.splitlines():
         try:
             match json.loads(line):
-                case {"custom_id": str(key), "response": {"status_code": 200, "body": dict(body)}}:
+                case {"custom_id": str(key), "response": {"status_code": 200, "body": body}}:
                     yield _said(key, model, body)
                 case {"custom_id": str(key), "response": {"status_code": int(status), "body": body}}:
                     yield _refusal(key, model, status, body)
@@ -146,15 +147,18 @@ def results(model: Model, data: bytes) -> Iterator[Result]:
             continue
 
 
-def _said(key: str, model: Model, body: dict[str, Any]) -> Result:
+def _said(key: str, model: Model, body: Any) -> Result:
     import litellm
 
+    match body:
+        # litellm would make an empty reply of anything else, and an empty reply is a wrong answer.
+        case {"choices": [{"message": {"content": str() | None}}, *_]}:
+            pass
+        case _:
+            return Result(key, None, "service", "the batch holds something else than a completion")
     try:
-        response = litellm.ModelResponse(**body)
-        reply = models.read_response(model, response)
-    except AttemptFailed as error:
-        return Result(key, None, error.failure, error.detail)
-    except (ValueError, TypeError, AttributeError, IndexError) as error:
+        reply = models.read_response(model, litellm.ModelResponse(**body))
+    except (AttemptFailed, ValueError, TypeError, AttributeError) as error:
         return Result(key, None, "service", f"not a completion: {error}"[:300])
     return Result(key, reply.model_copy(update={"cost_usd": price(model, reply.usage)}), None, "")
 
@@ -198,7 +202,16 @@ def _route(model: Model) -> tuple[str, str]:
 
 
 def _door(model: Model) -> dict[str, Any]:
-    return {"custom_llm_provider": _route(model)[1], "timeout": 600, "max_retries": 0, **models.endpoint(model)}
+    return {
+        "custom_llm_provider": _route(model)[1],
+        "timeout": 600,
+        "max_retries": 0,
+        # litellm opens a client of its own for each of these calls and never closes it.
+        "extra_headers": {"Connection": "close"},
+        # Without this it fetches the whole file of replies once more at each look, to log its price.
+        "litellm_metadata": {"batch_ignore_default_logging": True},
+        **models.endpoint(model),
+    }
 
 
 async def _patiently(step: Callable[[], Awaitable[Any]]) -> Any:
