@@ -119,6 +119,26 @@ def test_a_batch_whose_submission_was_never_answered_is_found_again_and_not_paid
     assert without_command(tmp_path / "batch/bundle") == alone
 
 
+def test_a_run_that_died_between_file_and_batch_finds_the_batch_by_its_tag(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_made_split(tmp_path / "splits", 2)
+    with BatchServer(answers) as server:
+        with monkeypatch.context() as patch:
+            heard = batch_api.submit
+
+            async def heard_and_died(*what: Any, **how: Any) -> str:
+                await heard(*what, **how)
+                raise KeyboardInterrupt
+
+            patch.setattr(batch_api, "submit", heard_and_died)
+            assert submit(options(tmp_path, server, *BATCH)) == 3
+        (one,) = json.loads((tmp_path / "out/batches.json").read_text())
+        assert (one["batch_id"], len(server.submitted)) == (None, 1)
+        assert submit(options(tmp_path, server, *BATCH)) == 0
+        assert len(server.submitted) == 4
+
+
 def test_an_unreadable_reply_is_asked_for_again_in_a_batch_of_its_own(tmp_path: Path) -> None:
     write_made_split(tmp_path / "splits", 4)
 
@@ -160,14 +180,14 @@ def test_a_batch_that_the_provider_does_not_take_ends_the_run_and_is_sent_again_
 def test_what_a_large_split_asks_goes_out_in_batches_of_the_size_that_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_made_split(tmp_path / "splits", 7)
-    monkeypatch.setattr(batch_api, "MOST_CALLS", 3)
+    write_made_split(tmp_path / "splits", 3)
+    monkeypatch.setattr(batch_api, "MOST_CALLS", 2)
     with BatchServer(answers) as server:
         assert submit(options(tmp_path, server, *BATCH)) == 0
-        assert [n for model, n in lines(server) if model == "solver"] == [3, 3, 1]
+        assert [n for model, n in lines(server) if model == "solver"] == [2, 1]
         monkeypatch.setattr(batch_api, "MOST_BYTES", 1)
         assert submit(options(tmp_path, server, *BATCH, "--epochs", "2")) == 0
-        assert [n for model, n in lines(server) if model == "solver"] == [3, 3, 1, *[1] * 7]
+        assert [n for model, n in lines(server) if model == "solver"] == [2, 1, 1, 1, 1]
 
 
 @pytest.mark.parametrize(

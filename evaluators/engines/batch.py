@@ -196,12 +196,12 @@ class BatchRunner(Runner):
         tag = sha256(f"{self._replies.path}\n{file_id}".encode()).hexdigest()[:32]
         one = Sent(tag=tag, model=model, file_id=file_id, keys=tuple(call.key for call in calls))
         self._outbox.put(one)
-        await self._hand_in(one)
+        await self._hand_in(one, again=False)
         for call in calls:
             self._sends[call.key] = self._sends.get(call.key, 0) + 1
 
-    async def _hand_in(self, one: Sent) -> Sent:
-        batch_id = await api.submit(one.model, one.file_id, one.tag)
+    async def _hand_in(self, one: Sent, *, again: bool) -> Sent:
+        batch_id = await api.submit(one.model, one.file_id, one.tag, again=again)
         done = one.model_copy(update={"batch_id": batch_id})
         self._outbox.put(done)
         _say(f"{one.model.name}: {len(one.keys)} calls sent as {batch_id}; you may stop, the same command collects")
@@ -211,7 +211,7 @@ class BatchRunner(Runner):
         """Collect the batches that have ended; if none has, wait."""
         ended = False
         for one in tuple(self._outbox.sent.values()):
-            known = one if one.batch_id is not None else await self._hand_in(one)
+            known = one if one.batch_id is not None else await self._hand_in(one, again=True)
             found = await api.look(known.model, known.batch_id or "")
             if found.state == "running":
                 continue

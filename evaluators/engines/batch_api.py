@@ -78,13 +78,17 @@ async def upload(model: Model, lines: Sequence[bytes]) -> str:
     return str(done.id)
 
 
-async def submit(model: Model, file_id: str, tag: str) -> str:
-    """Submit a batch, once: one that was submitted under this tag before is found again, and its id returned."""
+async def submit(model: Model, file_id: str, tag: str, *, again: bool) -> str:
+    """Submit a batch, once: with `again`, one that was submitted under this tag is found, and its id returned."""
     import litellm
 
+    tries = int(again)
+
     async def once() -> str:
+        nonlocal tries
+        tries += 1
         # An attempt whose answer was lost may have been heard: a second batch would be paid for twice.
-        if (there := await _find(model, tag)) is not None:
+        if tries > 1 and (there := await _find(model, tag)) is not None:
             return there
         done = await litellm.acreate_batch(
             completion_window="24h", endpoint=ENDPOINT, input_file_id=file_id, metadata={TAG: tag}, **_door(model)
