@@ -97,7 +97,7 @@ class BatchRunner(Runner):
         super().__init__(journal, concurrency=max(1, attempts_at_once))
         self._outbox = Outbox(journal.path.with_name("batches.json"))
         self._replies, self._live, self._poll = journal, live, poll_seconds
-        live.tally = self.tally
+        self.tally = live.tally
         self._batched: dict[Model, bool] = {}
         self._waiting: dict[str, tuple[Call, list[asyncio.Future[Reply]]]] = {}
         self._sends: dict[str, int] = {}
