@@ -150,7 +150,7 @@ class BatchRunner(Runner):
         while True:
             await self._settled()
             for calls in self._unsent():
-                await self._send(calls)
+                await self._mail(calls)
             if self._outbox.sent:
                 await self._look()
             else:
@@ -178,7 +178,7 @@ class BatchRunner(Runner):
                 by_model.setdefault(call.model, []).append(call)
         yield from by_model.values()
 
-    async def _send(self, calls: Sequence[Call]) -> None:
+    async def _mail(self, calls: Sequence[Call]) -> None:
         lines: list[bytes] = []
         size = first = 0
         for n, call in enumerate(calls):
