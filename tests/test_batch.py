@@ -177,6 +177,20 @@ def test_a_batch_that_the_provider_does_not_take_ends_the_run_and_is_sent_again_
         assert submit(options(tmp_path, server, *BATCH)) == 0
 
 
+def test_an_endpoint_that_stays_down_ends_the_run_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_made_split(tmp_path / "splits", 2)
+    monkeypatch.setattr(batch_api, "SHORTEST_WAIT", 0)
+    with BatchServer(answers) as server:
+        monkeypatch.setattr(server, "other_page", lambda *_: (500, b"{}"))
+        assert submit(options(tmp_path, server, *BATCH)) == 3
+    err = capsys.readouterr().err
+    assert "the batch endpoint failed six times" in err
+    assert "goes on from there" in err
+    assert "Traceback" not in err
+
+
 def test_what_a_large_split_asks_goes_out_in_batches_of_the_size_that_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from tenacity.wait import wait_random_exponential
 from builders.values import Value
 from evaluators import models
 from evaluators.models import AttemptFailed, ServiceRefusedError
+from evaluators.runner import ServiceDownError
 from evaluators.values import Failure, Message, Model, Reply, Usage
 
 # Routes of litellm whose batches speak OpenAI's protocol, endpoints of one's own (--api-base) included.
@@ -19,6 +20,7 @@ ENDPOINT = "/v1/chat/completions"
 TAG = "deerstalker"
 MOST_CALLS = 50_000  # in one batch, as OpenAI allows
 MOST_BYTES = 190 * 2**20
+SHORTEST_WAIT = 0.2  # seconds; scale of the first back-off where the endpoint itself fails
 
 State = Literal["running", "completed", "failed", "expired", "cancelled"]
 _STATES: dict[str, State] = {s: s for s in ("completed", "failed", "expired", "cancelled")}
@@ -223,21 +225,25 @@ async def _patiently(step: Callable[[], Awaitable[Any]]) -> Any:
 
     Raises:
         ServiceRefusedError: If the service refuses it.
-        AttemptFailed: If it fails again and again.
+        ServiceDownError: If it fails again and again.
     """
     import openai
 
-    async for one in AsyncRetrying(
+    retrying = AsyncRetrying(
         retry=retry_if_exception_type(AttemptFailed),
         stop=stop_after_attempt(6),
-        wait=wait_random_exponential(multiplier=0.2, max=30),
+        wait=wait_random_exponential(multiplier=SHORTEST_WAIT, max=30),
         reraise=True,
-    ):
-        with one:
-            try:
-                return await step()
-            except (openai.OpenAIError, OSError) as error:
-                raise _sorted(error) from None
+    )
+    try:
+        async for one in retrying:
+            with one:
+                try:
+                    return await step()
+                except (openai.OpenAIError, OSError) as error:
+                    raise _sorted(error) from None
+    except AttemptFailed as error:
+        raise ServiceDownError(f"the batch endpoint failed six times, the last: {error.detail}") from None
     raise AssertionError("tenacity ends in a return or an error")
 
 

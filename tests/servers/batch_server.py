@@ -84,7 +84,7 @@ class BatchServer(ModelServer):
         parts = {part.get_param("name", header="content-disposition"): part for part in form.iter_parts()}  # type: ignore[attr-defined]
         assert parts["purpose"].get_content().strip() == "batch"
         data = parts["file"].get_payload(decode=True)
-        name = self._keep(data)
+        name = self._store(data)
         return {
             "id": name,
             "object": "file",
@@ -94,7 +94,7 @@ class BatchServer(ModelServer):
             "purpose": "batch",
         }
 
-    def _keep(self, data: bytes) -> str:
+    def _store(self, data: bytes) -> str:
         name = f"file-{len(self._files)}"
         self._files[name] = data
         return name
@@ -144,7 +144,7 @@ class BatchServer(ModelServer):
                 (good if answer.status == 200 else bad).append(kept)
         files = {"output_file_id": good, "error_file_id": bad}
         # As the provider does it: replies in no particular order, and no file where it would be empty.
-        return {name: self._keep(_jsonl(reversed(rows))) for name, rows in files.items() if rows}
+        return {name: self._store(_jsonl(reversed(rows))) for name, rows in files.items() if rows}
 
     def _answer_line(self, body: Body) -> tuple[Answer, Any]:
         digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
