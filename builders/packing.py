@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from builders import BENCHMARKS, CANARIES
-from builders.splits import Split, read_folder, read_manifest
+from builders.novels import check_novels
+from builders.sealed import CIPHERTEXT, check_sealed
+from builders.splits import NOVELS, Split, read_folder, read_manifest
 from builders.values import Benchmark, SplitManifest
 from builders.versions import Fingerprint, Form, fingerprint
 
@@ -24,8 +26,6 @@ REDISTRIBUTABLE = frozenset(
         *("CC-BY-NC-4.0", "CC-BY-NC-SA-4.0"),
     }
 )
-CIPHERTEXT = "items.age"
-_AGE_HEADER = b"age-encryption.org/v1\n"
 
 
 class PackError(ValueError):
@@ -83,7 +83,7 @@ def pack(root: Path, name: str, version: str, *, prompts_sha256: str | None, ids
     if manifest is None:
         raise PackError(f"{name}@{version} is not built in {root}: python -m builders build {name} --version {version}")
     _check_manifest(manifest, find_benchmark_of(name))
-    if manifest.visibility == "sealed":
+    if manifest.sealed:
         return _sealed(folder, manifest, prompts_sha256)
     if not ids_only:
         check_licence(manifest)
@@ -94,8 +94,12 @@ def pack(root: Path, name: str, version: str, *, prompts_sha256: str | None, ids
         found = found._replace(gold={}, form="ids")
         return Packed(found, {"manifest.json": text, "ids.parquet": _ids(split, found)}, {f"{name}-ids": "ids.parquet"})
     files, configs = {"manifest.json": text}, {}
-    for config, file in ((name, "items.parquet"), (f"{name}-gold", "gold.parquet")):
-        if file == "items.parquet" or split.gold:
+    tables = {name: "items.parquet", f"{name}-gold": "gold.parquet"}
+    if manifest.protocol == "novel":
+        check_novels(split, root)
+        tables[f"{name}-novels"] = NOVELS
+    for config, file in tables.items():
+        if file != "gold.parquet" or split.gold:
             files[file], configs[config] = (folder / file).read_bytes(), file
             if manifest.canary.encode() not in files[file]:
                 raise PackError(f"{folder / file} does not carry the canary of {name}; build the split again")
@@ -146,14 +150,7 @@ def _sealed(folder: Path, manifest: SplitManifest, prompts_sha256: str | None) -
             f"{manifest.ref} is sealed, but {', '.join(clear)} lie in {folder} in clear; only manifest.json and "
             f"{CIPHERTEXT} of a sealed split are published: move the others away"
         )
-    path = folder / CIPHERTEXT
-    data = path.read_bytes() if path.is_file() else b""
-    if not data.startswith(_AGE_HEADER):
-        raise PackError(
-            f"{path} is not a file that age encrypted; a sealed split is published as ciphertext or not at all"
-        )
-    if not manifest.sealed_for:
-        raise PackError(f"{manifest.ref} names nobody it is sealed for; seal it for at least one recipient")
+    manifest, data = check_sealed(folder, manifest.split, manifest.version)
     found = Fingerprint(manifest, {}, {}, prompts_sha256, "sealed")
     return Packed(found, {"manifest.json": (folder / "manifest.json").read_bytes(), CIPHERTEXT: data}, {})
 
@@ -201,4 +198,6 @@ def _yaml_feature(feature: Mapping[str, Any]) -> dict[str, Any]:
             return {"list": [{"name": n, **_yaml_feature(f)} for n, f in inner.items()]}
         case {"_type": "Image"}:
             return {"dtype": "image"}
+        case _ if "_type" not in feature:
+            return {"struct": [{"name": n, **_yaml_feature(f)} for n, f in feature.items()]}
     raise PackError(f"no card can spell the feature {feature!r} yet; add it to builders/packing.py")

@@ -82,6 +82,11 @@ def text_oddities(text: str) -> Iterator[tuple[Literal["note", "refused"], str]]
         yield "refused", f"text of more than {MAX_TEXT:,} characters"
     if text != text.strip():
         yield "note", "white space before or after the text; kept as released"
+    yield from character_oddities(text)
+
+
+def character_oddities(text: str) -> Iterator[tuple[Literal["note", "refused"], str]]:
+    """Yield severity and message for each unusual character of a text, however long it is."""
     for char in sorted(set(text)):
         kind = unicodedata.category(char)
         if char in "\n\t" or (kind[0] != "C" and char not in "\u00a0\u2028\u2029"):
@@ -121,13 +126,23 @@ def _read_jsonl(path: Path) -> Iterator[Row]:
                 yield Row(where, _parse(line, where))
 
 
-def _parse(line: bytes, where: str) -> Mapping[str, object]:
+def read_json(text: bytes, where: str, *, what: str = "a JSON document") -> object:
+    """Read a JSON document of a stranger: no NaN, no key twice.
+
+    Raises:
+        ReleaseError: If it is not JSON in UTF-8, with or without a byte order mark; the message begins with `where` and
+            says that it is not `what`.
+    """
     try:
-        data = json.loads(line.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_no_twins)
+        return json.loads(text.decode("utf-8-sig"), parse_constant=_no_constant, object_pairs_hook=_no_twins)
     except RecursionError:
-        raise ReleaseError(f"{where}: nested too deeply; a row is one flat JSON object") from None
+        raise ReleaseError(f"{where}: nested too deeply for {what}") from None
     except ValueError as error:
-        raise ReleaseError(f"{where}: not a JSON object in UTF-8 ({error})") from error
+        raise ReleaseError(f"{where}: not {what} in UTF-8 ({error})") from error
+
+
+def _parse(line: bytes, where: str) -> Mapping[str, object]:
+    data = read_json(line, where, what="a JSON object")
     if not isinstance(data, dict):
         raise ReleaseError(f"{where}: {show(data)} is not a JSON object")
     return data

@@ -34,11 +34,12 @@ class Published(NamedTuple):
     files: dict[str, bytes]
 
 
-def load_published(ref: str) -> Split:
+def load_published(ref: str, *, sealed: bool = False) -> Split:
     """Load one split of a release, at its tag, from the Hub or its cache, and check it against its digests.
 
     Args:
         ref: `hub:namespace/repository/split@1.0.0`, and `#` with 12 or more hex digits to pin its items.
+        sealed: As for `load_split`.
 
     Raises:
         SplitError: If the ref is malformed, or the split has not the digests of its own manifest or of the pin.
@@ -50,7 +51,8 @@ def load_published(ref: str) -> Split:
     repo, name, version, pin = match.groups()
 
     def choose(names: Sequence[str]) -> list[str]:
-        chosen = [f"{name}/{file}" for file in ("manifest.json", "items.parquet", "gold.parquet")]
+        rows = ("items.age",) if f"{name}/items.age" in names else ("items.parquet", "gold.parquet")
+        chosen = [f"{name}/{file}" for file in ("manifest.json", *rows)]
         if missing := [path for path in chosen[:2] if path not in names]:
             raise SplitError(f"{repo}@v{version} has no {missing[0]}, so {name} cannot be loaded from there")
         return [path for path in chosen if path in names]
@@ -58,11 +60,31 @@ def load_published(ref: str) -> Split:
     paths, _ = fetch(repo, f"v{version}", choose)
     try:
         _check_small(paths[0])
-        return check_pin(read_folder(paths[0].parent, name, version), pin)
+        return check_pin(read_folder(paths[0].parent, name, version, sealed=sealed), pin)
     except SplitError as error:
         raise SplitError(
             f"{ref}: {str(error).partition('; delete')[0]}; do not use it, and tell who published it"
         ) from error
+
+
+def fetch_beside(ref: str, file: str) -> Path:
+    """Fetch another file of a published split, at the tag that the ref names; what it must hold, the items say.
+
+    Raises:
+        SplitError: If the ref is malformed or the release has no such file.
+        builders.release.ReleaseError, builders.hub.HubError: If it cannot be had.
+    """
+    match = HUB_REF.fullmatch(ref)
+    if match is None:
+        raise SplitError(f"{ref!r} is not a published split; write it as hub:namespace/repository/split@1.0.0")
+    repo, name, version, _ = match.groups()
+
+    def choose(names: Sequence[str]) -> list[str]:
+        if f"{name}/{file}" not in names:
+            raise SplitError(f"{repo}@v{version} has no {name}/{file}; build the split from the release instead")
+        return [f"{name}/{file}"]
+
+    return fetch(repo, f"v{version}", choose)[0][0]
 
 
 def read_release(repo: str, revision: str) -> Published:
@@ -110,6 +132,9 @@ def _split(folder: Path, release: Release, name: str, form: str) -> Fingerprint:
         return fingerprint(read_folder(folder, name, release.version), prompts_sha256=release.prompts_sha256)
     manifest = read_manifest(folder, name, release.version)
     if form == "sealed":
+        from builders.sealed import check_sealed
+
+        check_sealed(folder, name, release.version)
         return Fingerprint(manifest, {}, {}, release.prompts_sha256, "sealed")
     return Fingerprint(manifest, _ids(folder / "ids.parquet", manifest), {}, release.prompts_sha256, "ids")
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from builders import BENCHMARKS, CANARIES, benchmark_of
+from builders.columns import column
 from builders.release import MAX_FILE_BYTES
 from builders.values import ITEMS, GoldAnswer, Item, Riddle, Source, SplitManifest, Value
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 DEFAULT_ROOT = Path("splits")
+# The table of novels that lies beside questions about them; `builders/novels.py` writes and opens it.
+NOVELS = "novels.parquet"
 # Numbers are ASCII and without leading zeros, so that one version has one spelling and stays inside its folder.
 _NUMBER = r"(?:0|[1-9][0-9]{0,5})"
 _REF = re.compile(rf"([a-z0-9][a-z0-9-]{{0,63}})(?:@({_NUMBER}(?:\.{_NUMBER}){{0,2}}))?(?:#([0-9a-f]{{12,64}}))?")
@@ -95,10 +98,18 @@ def make_split(
     return Split(manifest, tuple(items), tuple(gold))
 
 
-def write_split(split: Split, *, root: Path = DEFAULT_ROOT, force: bool = False) -> Path:
+def write_split(
+    split: Split, *, root: Path = DEFAULT_ROOT, force: bool = False, also: Callable[[Path], None] | None = None
+) -> Path:
     """Write a split to `root/<split>/<version>/` and return that folder.
 
     An equal split that is already there is left alone. The folder appears whole or not at all.
+
+    Args:
+        split: What is written.
+        root: Folder of the built splits.
+        force: Overwrite a version with other content.
+        also: Writes what else belongs into the folder; what it makes hangs on the items alone.
 
     Raises:
         SplitError: If the version exists with other content, or is damaged, and `force` is not set.
@@ -109,22 +120,27 @@ def write_split(split: Split, *, root: Path = DEFAULT_ROOT, force: bool = False)
     manifest = split.manifest
     folder = root / manifest.split / manifest.version
     if not force and (folder / "manifest.json").exists():
-        if _read(folder) == split:
+        if read_manifest(folder, manifest.split, manifest.version).sealed:
+            raise SplitError(f"{folder} holds a sealed split; give another --version: what is sealed stays sealed")
+        if _read(folder) != split:
+            raise SplitError(
+                f"{folder} exists with other content; published versions do not change: give a higher --version, "
+                "or --force where nobody has used this one"
+            )
+        if also is None:
             return folder
-        raise SplitError(
-            f"{folder} exists with other content; published versions do not change: give a higher --version, "
-            "or --force where nobody has used this one"
-        )
     with replace_folder(folder) as new:
         _write_table(_items_table(split), new / "items.parquet")
         if split.gold:
             _write_table(_gold_table(split), new / "gold.parquet")
-        text = json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False)
+        if also is not None:
+            also(new)
+        text = json.dumps(manifest.model_dump(mode="json", exclude={"seal"}), indent=2, ensure_ascii=False)
         (new / "manifest.json").write_text(text + "\n", encoding="utf-8")
     return folder
 
 
-def load_split(ref: str, *, root: Path = DEFAULT_ROOT) -> Split:
+def load_split(ref: str, *, root: Path = DEFAULT_ROOT, sealed: bool = False) -> Split:
     """Read a built split and check it against its digests.
 
     Args:
@@ -132,15 +148,27 @@ def load_split(ref: str, *, root: Path = DEFAULT_ROOT) -> Split:
             `hub:namespace/repository/name@1.0.0` for a published one, at its tag. `#` and 12 or more hex digits
             after either pin the digest of its items.
         root: Folder of the built splits.
+        sealed: Open a sealed split, too, in memory: only for a caller who keeps what he makes of it as secret.
 
     Raises:
-        SplitError: If the ref is malformed, the split unknown or not built, or a file damaged.
+        SplitError: If the ref is malformed, the split unknown or not built, a file damaged, or the split sealed and not
+            to be opened here, or no identity of the environment opens it.
         builders.release.ReleaseError, builders.hub.HubError: If a published split cannot be had.
     """
     if ref.startswith("hub:"):
         from builders.remote import load_published
 
-        return load_published(ref)
+        return load_published(ref, sealed=sealed)
+    folder = find_built(ref, root=root)
+    return check_pin(_read(folder, sealed=sealed), ref.partition("#")[2] or None)
+
+
+def find_built(ref: str, *, root: Path = DEFAULT_ROOT) -> Path:
+    """The folder of a built split, the highest version that fits.
+
+    Raises:
+        SplitError: If the ref is malformed, or the split unknown or not built.
+    """
     match = _REF.fullmatch(ref)
     if match is None:
         raise SplitError(f"{ref!r} is not a split; write it as name, name@1, name@1.0 or name@1.0.0")
@@ -154,7 +182,7 @@ def load_split(ref: str, *, root: Path = DEFAULT_ROOT) -> Split:
     if not fitting:
         have = f"; built are {', '.join(built)}" if built else ""
         raise SplitError(f"{ref} is not built in {root}{have}; build it with: {_build_command(name, wanted, root)}")
-    return check_pin(_read(root / name / fitting[-1]), match[3])
+    return root / name / fitting[-1]
 
 
 def check_pin(split: Split, pin: str | None) -> Split:
@@ -189,7 +217,10 @@ def _versions(folder: Path) -> list[str]:
 
 
 def _build_command(name: str, wanted: str, root: Path) -> str:
-    command = f"python -m builders build {name}"
+    sealed = benchmark_of(name).visibility == "sealed"
+    command = f"python -m builders {'seal' if sealed else 'build'} {name}"
+    if sealed:
+        return f"{command} <folder with its cases> --recipient <age1...>"
     if wanted:
         command += f" --version {'.'.join([*wanted.split('.'), '0', '0'][:3])}"
     if root != DEFAULT_ROOT:
@@ -201,17 +232,29 @@ def _build_command(name: str, wanted: str, root: Path) -> str:
     return command
 
 
-def _read(folder: Path) -> Split:
-    return read_folder(folder, folder.parent.name, folder.name)
+def _read(folder: Path, *, sealed: bool = False) -> Split:
+    return read_folder(folder, folder.parent.name, folder.name, sealed=sealed)
 
 
-def read_folder(folder: Path, name: str, version: str) -> Split:
+def read_folder(folder: Path, name: str, version: str, *, sealed: bool = False) -> Split:
     """Read manifest.json, items.parquet and gold.parquet of a folder and check them against each other.
 
+    A sealed split is opened in memory with an identity of the environment, where the caller says so.
+
     Raises:
-        SplitError: If they are not the split `name` at `version`, or do not have the digests of the manifest.
+        SplitError: If they are not the split `name` at `version`, do not have the digests of the manifest, or are
+            sealed and not to be opened here, or no identity opens them.
     """
     manifest = read_manifest(folder, name, version)
+    if manifest.sealed:
+        if not sealed:
+            raise SplitError(
+                f"{manifest.ref} is sealed, and this command does not keep what it makes of a split sealed; "
+                "python -m evaluators.submit does"
+            )
+        from builders.sealed import open_sealed
+
+        return open_sealed(folder, name, version).split
     items = _read_rows(folder / "items.parquet", _kind(folder, manifest), manifest.items, manifest.sha256)
     gold: tuple[GoldAnswer, ...] = ()
     if manifest.gold_sha256 is not None:
@@ -289,17 +332,13 @@ def _items_table(split: Split) -> "pa.Table":
 
 
 def _text_table(split: Split, rows: list[dict[str, Any]]) -> "pa.Table":
-    """Items that are all text: a tuple of texts becomes a list column, every other field a string column."""
+    """Items without images: each field becomes the column of its kind, text, number, list or struct."""
     import pyarrow as pa
 
-    kinds: dict[str, pa.DataType] = {}
-    features: dict[str, Any] = {}
-    for name, field in ITEMS[split.manifest.protocol].model_fields.items():
-        text = {"dtype": "string", "_type": "Value"}
-        several = field.annotation == tuple[str, ...]
-        kinds[name] = pa.list_(pa.string()) if several else pa.string()
-        features[name] = {"feature": text, "_type": "List"} if several else text
-    return pa.Table.from_pylist(rows, schema=pa.schema(list(kinds.items()), metadata=_metadata(split, features)))
+    columns = {name: column(field.annotation) for name, field in ITEMS[split.manifest.protocol].model_fields.items()}
+    metadata = _metadata(split, {name: c.feature for name, c in columns.items()})
+    schema = pa.schema([(name, c.kind) for name, c in columns.items()], metadata=metadata)
+    return pa.Table.from_pylist(rows, schema=schema)
 
 
 def _gold_table(split: Split) -> "pa.Table":

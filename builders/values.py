@@ -1,8 +1,8 @@
 """The values builders make: sources, benchmarks, split manifests and the items of each protocol."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -48,6 +48,23 @@ class Benchmark(Value):
     metric: str = Field(description="Headline metric, for example `both_correct`.")
     sources: tuple[Source, ...]
     hub_repo: str | None = None
+    visibility: Literal["public", "sealed"] = "public"
+
+
+class SealedItem(Value):
+    """An item that nobody sees, by a name and a digest that are salted: neither can be guessed and tried."""
+
+    id: ItemId
+    sha256: Sha256
+
+
+class Seal(Value):
+    """What may be said in clear about a sealed split."""
+
+    ciphertext_sha256: Sha256
+    ciphertext_bytes: int = Field(ge=1)
+    words: int = Field(ge=0, description="Words of all texts of all items.")
+    items: tuple[SealedItem, ...] = Field(min_length=1)
 
 
 class SplitManifest(Value):
@@ -61,13 +78,19 @@ class SplitManifest(Value):
     language: str = Field(description="BCP 47 tag, for example `en`.")
     licence: str
     items: int = Field(ge=1)
-    sha256: Sha256 = Field(description="Digest of the item rows in their canonical JSON form.")
+    sha256: Sha256 = Field(description="Digest of the item rows in their canonical JSON form; salted where sealed.")
     gold: int = Field(0, ge=0, description="Labelled answers shipped with the split.")
     gold_sha256: Sha256 | None = None
     schema_version: int = 1
     canary: str = Field(description="GUID string that marks training data which swallowed the split.")
     sources: tuple[Source, ...]
-    sealed_for: tuple[str, ...] = ()
+    sealed_for: tuple[str, ...] = Field((), description="Public keys of age; the identity of any of them opens it.")
+    seal: Seal | None = None
+
+    @property
+    def sealed(self) -> bool:
+        """Whether only holders of a key may read the items, and what is derived from them."""
+        return self.visibility == "sealed"
 
     @property
     def ref(self) -> str:
@@ -123,6 +146,7 @@ class NovelQuestion(Value):
     category: str = Field(description="Who annotated: `human_anno`, `AIsup_anno`, or `authored` for our own.")
     language: Language
     novel: str = Field(description="Key of the novel's paragraphs: `<language>/<novel id>`.")
+    novel_sha256: Sha256 = Field(description="Digest of the novel's paragraphs; another edition is another item.")
     title: str = Field(min_length=1)
     author: str = Field(min_length=1)
     question: str = Field(min_length=1)
@@ -138,7 +162,17 @@ class NovelQuestion(Value):
     answer_position: int = Field(ge=1, description="Label of the paragraph that gives the answer away.")
 
 
-class GradeExample(Value):
+class Told(Value):
+    """Base of what a case is made of: its text stands in no repr and in no message of a validation that fails."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        """Show what is no text: numbers, ratings and, of a case, its id."""
+        return [(n, v) for n, v in super().__repr_args__() if n in {"id", "grade"} or not isinstance(v, str)]
+
+
+class GradeExample(Told):
     """An answer with its grade, to show a grader where the marks lie."""
 
     grade: Literal[0, 1, 2, 3]
@@ -146,7 +180,7 @@ class GradeExample(Value):
     why: str | None = None
 
 
-class ReasoningRating(Value):
+class ReasoningRating(Told):
     """How much a question asks of each kind of reasoning, 0 (very low) to 4 (very high)."""
 
     induction: int = Field(ge=0, le=4)
@@ -154,14 +188,14 @@ class ReasoningRating(Value):
     abduction: int = Field(ge=0, le=4)
 
 
-class CaseLocation(Value):
+class CaseLocation(Told):
     """A place a player can visit, and what there is to read."""
 
     name: str = Field(min_length=1, max_length=120)
     text: str = Field(min_length=1)
 
 
-class CaseQuestion(Value):
+class CaseQuestion(Told):
     """A question a player answers after the introduction and after each location."""
 
     question: str = Field(min_length=1)
@@ -171,7 +205,7 @@ class CaseQuestion(Value):
     intro_rating: ReasoningRating | None = Field(None, description="IDA rating given the introduction alone.")
 
 
-class Case(Value):
+class Case(Told):
     """One Watson & Holmes case: a mystery told by its locations."""
 
     id: ItemId

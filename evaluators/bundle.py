@@ -2,14 +2,15 @@
 
 import io
 import json
-from collections.abc import Iterator, Sequence
-from hashlib import sha256
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import yaml
 from pydantic import ValidationError
 
+from builders.plain_yaml import PlainLoader
 from builders.values import Value
 from evaluators.values import FileDigest, Submission, Transcript, Verdict, transcript_id
 
@@ -31,8 +32,8 @@ class Bundle(NamedTuple):
     """A submission with its evidence."""
 
     submission: Submission
-    transcripts: tuple[Transcript, ...]
-    verdicts: tuple[Verdict, ...]
+    transcripts: Sequence[Transcript]
+    verdicts: Sequence[Verdict]
 
 
 def write_bundle(
@@ -48,7 +49,7 @@ def write_bundle(
     """
     from builders.folders import replace_folder
 
-    kept = [t.model_copy(update={"seconds": None}) for t in transcripts]
+    kept = (t.model_copy(update={"seconds": None}) for t in transcripts)
     with replace_folder(folder) as new:
         digests = (_write_rows(new / TRANSCRIPTS, kept), _write_rows(new / VERDICTS, verdicts))
         complete = submission.model_copy(update={"files": digests})
@@ -57,13 +58,21 @@ def write_bundle(
     return complete
 
 
-def _write_rows(path: Path, rows: Sequence[Value]) -> FileDigest:
+def _write_rows(path: Path, rows: Iterable[Value]) -> FileDigest:
     import zstandard
 
-    lines = "".join(row.model_dump_json(exclude_defaults=True) + "\n" for row in rows)
-    data = zstandard.ZstdCompressor(level=10, write_checksum=True).compress(lines.encode())
-    path.write_bytes(data)
-    return FileDigest(name=path.name, sha256=sha256(data).hexdigest(), rows=len(rows))
+    count, plain = 0, path.with_suffix("")
+    with plain.open("wb") as file:
+        for count, row in enumerate(rows, start=1):  # noqa: B007 - the last number is the number of rows
+            file.write(row.model_dump_json(exclude_defaults=True).encode() + b"\n")
+    with plain.open("rb") as file, path.open("wb") as packed:
+        # The size goes into the frame's header, so that a reader knows it before it unpacks anything.
+        packer = zstandard.ZstdCompressor(level=10, write_checksum=True)
+        packer.copy_stream(file, packed, size=plain.stat().st_size)
+    plain.unlink()
+    with path.open("rb") as file:
+        digest = file_digest(file, "sha256").hexdigest()
+    return FileDigest(name=path.name, sha256=digest, rows=count)
 
 
 def read_bundle(folder: Path) -> Bundle:
@@ -74,6 +83,11 @@ def read_bundle(folder: Path) -> Bundle:
     """
     submission = read_submission(folder)
     names = {f.name: f for f in submission.files}
+    if any(name.endswith(".age") for name in names):
+        raise BundleError(
+            f"{folder}: the evidence is encrypted, the run was on a sealed split; copy the folder to its place, "
+            "python -m leaderboard build reads it there"
+        )
     if set(names) != {TRANSCRIPTS, VERDICTS}:
         raise BundleError(f"{folder / 'submission.yaml'}: files must be {TRANSCRIPTS} and {VERDICTS}")
     transcripts = _read_rows(folder / TRANSCRIPTS, names[TRANSCRIPTS], Transcript)
@@ -103,28 +117,6 @@ def renamed(bundle: Bundle, name: str) -> Bundle:
     )
 
 
-class PlainLoader(yaml.SafeLoader):
-    """YAML without aliases (a few lines of them can stand for gigabytes), tags and keys given twice."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        """Compose a node, refusing anchors, aliases and tags."""
-        event: Any = super().peek_event()  # type: ignore[no-untyped-call]
-        if isinstance(event, yaml.events.AliasEvent) or getattr(event, "anchor", None):
-            raise yaml.MarkedYAMLError(None, None, "anchors and aliases are not allowed", event.start_mark)
-        if getattr(event, "tag", None):
-            raise yaml.MarkedYAMLError(None, None, "tags are not allowed", event.start_mark)
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        """Construct a mapping, refusing a second value for one key."""
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value in seen:
-                raise yaml.MarkedYAMLError(None, None, "a key stands twice", key.start_mark)
-            seen.add(str(key.value))
-        return super().construct_mapping(node, deep=deep)
-
-
 def read_submission(folder: Path) -> Submission:
     """Read submission.yaml alone.
 
@@ -133,7 +125,7 @@ def read_submission(folder: Path) -> Submission:
     """
     path = folder / "submission.yaml"
     try:
-        return Submission.model_validate(yaml.load(_bytes(path, MOST_YAML_BYTES), Loader=PlainLoader))  # noqa: S506
+        return Submission.model_validate(yaml.load(read_bytes(path, MOST_YAML_BYTES), Loader=PlainLoader))  # noqa: S506
     except ValidationError as error:
         raise BundleError(f"{path}: {_first(error)}") from None
     except (
@@ -145,7 +137,12 @@ def read_submission(folder: Path) -> Submission:
         raise BundleError(f"{path}: {' '.join(str(error).split())[:300]}") from None
 
 
-def _bytes(path: Path, most: int) -> bytes:
+def read_bytes(path: Path, most: int) -> bytes:
+    """Read a file of a bundle.
+
+    Raises:
+        BundleError: If it is not a plain file of at most `most` bytes.
+    """
     if path.is_symlink() or not path.is_file():
         raise BundleError(f"{path}: a plain file is expected here")
     if path.stat().st_size > most:
@@ -154,11 +151,11 @@ def _bytes(path: Path, most: int) -> bytes:
 
 
 def _read_rows(path: Path, digest: FileDigest, form: type[T]) -> tuple[T, ...]:
-    data = _bytes(path, MOST_FILE_BYTES)
+    data = read_bytes(path, MOST_FILE_BYTES)
     if sha256(data).hexdigest() != digest.sha256:
         raise BundleError(f"{path}: its sha256 is not the one in submission.yaml; write the bundle again")
     rows: list[T] = []
-    for number, line in enumerate(_lines(path, data), start=1):
+    for number, line in enumerate(read_lines(path, data), start=1):
         try:
             rows.append(form.model_validate_json(line))
         except ValidationError as error:
@@ -168,7 +165,12 @@ def _read_rows(path: Path, digest: FileDigest, form: type[T]) -> tuple[T, ...]:
     return tuple(rows)
 
 
-def _lines(path: Path, data: bytes) -> Iterator[bytes]:
+def read_lines(path: Path, data: bytes) -> Iterator[bytes]:
+    """Unpack the lines of a file of evidence.
+
+    Raises:
+        BundleError: If it is not whole, or unpacks to more than a bundle may hold.
+    """
     import zstandard
 
     total = 0

@@ -40,7 +40,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _check(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    import asyncio
 
     from evaluators.journal import Journal
     from evaluators.jury import split_provider
@@ -48,6 +47,7 @@ def _check(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     from evaluators.progress import progress
     from evaluators.protocols.soup.texts import load_texts
     from evaluators.responders import check_responder, read_guesses
+    from evaluators.run import run_calls
     from evaluators.runner import Runner
     from evaluators.store import open_store, store_path
     from evaluators.submission import began, slug
@@ -70,7 +70,7 @@ def _check(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
             work = check_responder(
                 guesses, model, texts, runner, language=options.language, date=date, on_done=display.done
             )
-            check = asyncio.run(work)
+            check = run_calls(work)
     (folder / CHECK_FILE).write_text(check.model_dump_json(indent=1) + "\n", encoding="utf-8")
     with open_store(store_path()) as store:
         store.write_responder_check(check)

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluators.estimate import LEVEL, LIKE, RANKED
-from evaluators.means import cluster_mean
+from evaluators.means import cluster_geometric_mean, cluster_mean
 from evaluators.ppi import overlap_rank_spread
-from evaluators.scores import METRICS
+from evaluators.scores import COMPOSITES, METRICS
 from evaluators.store import Measured, Store, Stored
 from evaluators.values import Estimate
 
@@ -42,30 +42,39 @@ def _placed(group: Sequence[Estimate], place: tuple[int, int] | None) -> Sequenc
 def _estimates(stored: Stored, own: Measured) -> list[Estimate]:
     metrics = METRICS[stored.submission.protocol]
     missing = max(stored.submission.counts.expected - len(own.clusters), 0)
-    found = [_estimate(stored, own, metric, own.values[metric], missing) for metric in metrics if metric in own.values]
+    found = [_estimate(stored, own, metric, missing, own.values[metric]) for metric in metrics if metric in own.values]
+    if stored.submission.protocol in COMPOSITES:
+        composite, parts = COMPOSITES[stored.submission.protocol]
+        if set(parts) <= own.values.keys():
+            found.append(_estimate(stored, own, composite, missing, *(own.values[part] for part in parts)))
     headline = metrics[0]
     if headline in own.values:
         for category in sorted(set(own.categories) - {""}):
             inside = np.array([c == category for c in own.categories])
-            part = Measured(
+            inner = Measured(
                 tuple(c for c, take in zip(own.clusters, inside, strict=True) if take),
                 (category,) * int(inside.sum()),
                 {},
             )
-            found.append(_estimate(stored, part, f"{headline}/{category}", own.values[headline][inside], 0))
+            found.append(_estimate(stored, inner, f"{headline}/{category}", 0, own.values[headline][inside]))
     return [e for e in found if e is not None]
 
 
-def _estimate(stored: Stored, own: Measured, metric: str, values: NDArray[np.float64], missing: int) -> Estimate | None:
-    if not np.isfinite(values).any():
+def _estimate(stored: Stored, own: Measured, metric: str, missing: int, *parts: NDArray[np.float64]) -> Estimate | None:
+    if not all(np.isfinite(values).any() for values in parts):
         return None
     s = stored.submission
     # What was never attempted is about some story of its own.
     clusters = (*own.clusters, *(f"missing {n}" for n in range(missing)))
-    interval = cluster_mean(np.concatenate([values, np.full(missing, np.nan)]), clusters, level=LEVEL)
-    unknown = int((~np.isfinite(values)).sum()) + missing
+    padded = [np.concatenate([values, np.full(missing, np.nan)]) for values in parts]
+    if len(padded) == 1:
+        interval = cluster_mean(padded[0], clusters, level=LEVEL)
+    else:
+        interval = cluster_geometric_mean(padded[0], padded[1], clusters, level=LEVEL)
+    unknown = int((~np.isfinite(np.array(padded)).all(axis=0)).sum())
+    attempts, nothing = ("games", "a reconstruction") if s.protocol == "soup" else ("answers", "a letter")
     counts = {
-        "without a reconstruction, 0 by rule": s.counts.no_answer if metric == METRICS[s.protocol][0] else 0,
+        f"without {nothing}, 0 by rule": s.counts.no_answer if metric == METRICS[s.protocol][0] else 0,
         "unknown (failed, unjudged or missing): not in the mean, at 0 in the low end and at 1 in the high end": unknown,
     }
     return Estimate(
@@ -90,5 +99,5 @@ def _estimate(stored: Stored, own: Measured, metric: str, values: NDArray[np.flo
         jury=s.jury,
         tier=stored.tier,
         provisional=True,
-        notes=tuple(f"{count} of {len(clusters)} games {what}" for what, count in counts.items() if count),
+        notes=tuple(f"{count} of {len(clusters)} {attempts} {what}" for what, count in counts.items() if count),
     )

@@ -27,6 +27,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--api-base", metavar="URL", help="endpoint of the judge")
     p.add_argument("--compat", choices=("released",), help="length limits of the released code, the same for Chinese")
     p.add_argument("--temperature", type=float)
+    p.add_argument("--max-tokens", type=int, help="most tokens of a reply; small models do not always find their end")
     p.add_argument("--seed", type=int)
     p.add_argument("--concurrency", type=int, default=8, metavar="C", help="most calls in flight (default 8)")
     p.add_argument("--timeout", type=float, default=600, metavar="S", help="seconds for one attempt (default 600)")
@@ -45,7 +46,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _extract(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    import asyncio
 
     from builders.splits import load_split
     from builders.values import Language, Soup
@@ -54,6 +54,7 @@ def _extract(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     from evaluators.models import prepare
     from evaluators.points import PointSet, checked, points_folder, write_points
     from evaluators.protocols.soup.texts import load_texts
+    from evaluators.run import run_calls
     from evaluators.runner import Runner
     from evaluators.submission import slug
     from evaluators.values import Decoding, Model
@@ -72,13 +73,13 @@ def _extract(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         return REFUSED
     language: Language = "zh" if m.language == "zh" else "en"
     texts = load_texts(language, home=options.prompts, names=("points",))
-    decoding = Decoding(temperature=options.temperature, seed=options.seed)
+    decoding = Decoding(temperature=options.temperature, max_tokens=options.max_tokens, seed=options.seed)
     model = Model(name=name, provider=provider, api_base=options.api_base, decoding=decoding)
     prepare(model)
     items = [item for item in split.items if isinstance(item, Soup)]
     with Journal(path.with_name(f"{path.stem}.journal.jsonl")) as journal:
         runner = Runner(journal, concurrency=options.concurrency, timeout=options.timeout)
-        found = asyncio.run(_all(items, model, texts, runner, options.compat))
+        found = run_calls(_all(items, model, texts, runner, options.compat))
     if lost := [item.id for item in items if item.id not in found]:
         print(
             f"error: no points for {len(lost)} of {len(items)} puzzles ({', '.join(lost[:5])}); nothing was "

@@ -1,7 +1,6 @@
 """A jury over a split's gold answers: labels and verdicts side by side, in the shape of any other submission."""
 
 import argparse
-import asyncio
 from pathlib import Path
 
 from builders.splits import Split, SplitError, load_split
@@ -14,7 +13,7 @@ from evaluators.models import prepare
 from evaluators.progress import progress
 from evaluators.prompts import Prompt
 from evaluators.protocols import riddle
-from evaluators.run import Outcome, run_attempts
+from evaluators.run import Outcome, run_attempts, run_calls
 from evaluators.runner import Runner
 from evaluators.submission import began, identity, submission
 from evaluators.values import Model, RiddleAnswer, Seat, Transcript, Verdict, transcript_id
@@ -50,9 +49,9 @@ def calibrate(options: argparse.Namespace) -> tuple[Bundle, Split, Path]:
     transcripts = _transcripts(split, gold, name)
     with Journal(folder / "journal.jsonl") as journal:
         runner = Runner(journal, concurrency=options.concurrency, timeout=options.timeout)
-        judged = asyncio.run(_judge(split, transcripts, runner, seats, prompt))
+        judged = run_calls(_judge(split, transcripts, runner, seats, prompt))
     labels = tuple(_label(t, g) for t, g in zip(transcripts, gold, strict=True))
-    outcome = Outcome(transcripts, labels + judged.verdicts)
+    outcome = Outcome(transcripts, (*labels, *judged.verdicts))
     described = submission(
         name,
         split.manifest,
@@ -105,7 +104,7 @@ async def _judge(
     split: Split,
     transcripts: tuple[Transcript, ...],
     runner: Runner,
-    seats: tuple[Seat, Seat, Seat],
+    seats: tuple[Seat, ...],
     prompt: Prompt,
 ) -> Outcome:
     items = {item.id: item for item in split.items if isinstance(item, Riddle)}
@@ -120,4 +119,11 @@ async def _judge(
     todo = [(items[t.item_id], t.epoch) for t in transcripts]
     with progress(len(todo), runner.tally, what=f"{split.manifest.ref} gold") as display:
         runner.on_change = display.show
-        return await run_attempts(todo, solve=answered, judge=judge, workers=runner.concurrency, on_done=display.done)
+        return await run_attempts(
+            todo,
+            solve=answered,
+            judge=judge,
+            workers=runner.concurrency,
+            sealed=split.manifest.sealed,
+            on_done=display.done,
+        )

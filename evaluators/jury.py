@@ -85,7 +85,7 @@ def panel_of(names: str, *, api_base: str | None = None) -> Panel:
     return named.model_copy(update={"name": f"custom-{digest}"})
 
 
-def panel_that_sat(panel: Panel, seats: tuple[Seat, Seat, Seat], judges: set[str]) -> Panel:
+def panel_that_sat(panel: Panel, seats: tuple[Seat, ...], judges: set[str]) -> Panel:
     """The panel whose name brought verdicts may carry: this one if its judges sat, else one named by those who did."""
     if judges <= {seat.judge for seat in seats}:
         return panel
@@ -119,25 +119,27 @@ def split_provider(text: str) -> tuple[str | None, str]:
     return provider_of(text), text
 
 
-def seats_for(panel: Panel, provider: str) -> tuple[Seat, Seat, Seat]:
+def seats_for(panel: Panel, provider: str) -> tuple[Seat, ...]:
     """Seat exactly three judges for a model of `provider`, none of them of that provider, reserves in their order.
 
+    A panel that is a single grader seats that one.
+
     Raises:
-        JuryError: If fewer than three are left.
+        JuryError: If fewer are left.
     """
     eligible = [s for s in panel.seats if not panel.excludes_own_provider or s.model.provider != provider]
-    seated = sorted(eligible, key=lambda s: s.reserve)[:3]  # stable: panel order within each
-    if len(seated) < 3:
+    seated = sorted(eligible, key=lambda s: s.reserve)[: panel.sitting]  # stable
+    if len(seated) < panel.sitting:
         raise JuryError(
-            f"jury {panel.name!r} seats {len(seated)} judges for a model of provider {provider!r}, it needs three: "
+            f"jury {panel.name!r} seats {len(seated)} judges for a model of provider {provider!r}, it needs "
+            f"{panel.sitting}: "
             "a judge does not mark its own maker's models; name a reserve of another maker"
         )
-    first, second, third = seated
-    return first, second, third
+    return tuple(seated)
 
 
 async def deliberate(
-    item: Riddle, transcript: Transcript, runner: Runner, *, seats: tuple[Seat, Seat, Seat], prompt: Prompt
+    item: Riddle, transcript: Transcript, runner: Runner, *, seats: tuple[Seat, ...], prompt: Prompt
 ) -> tuple[Verdict, ...]:
     """Collect the verdicts on one answer to a riddle; see `sit`."""
 
@@ -151,7 +153,7 @@ async def sit(
     transcript: Transcript,
     runner: Runner,
     *,
-    seats: tuple[Seat, Seat, Seat],
+    seats: tuple[Seat, ...],
     mark: Callable[[Complete, Seat], Coroutine[None, None, Verdict]],
     no_answer: Callable[[Transcript], Verdict],
 ) -> tuple[Verdict, ...]:

@@ -1,10 +1,13 @@
 """The only door to a model: one attempt at one call through litellm, with usage, price and a typed failure."""
 
 import asyncio
+import json
 import os
+import sys
 import time
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from types import ModuleType
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -64,6 +67,24 @@ def warm() -> None:
     _litellm()
 
 
+def hush() -> None:
+    """Let litellm print and hand on nothing of a call, whatever debugging somebody switched on.
+
+    Its loggers are the caller's to silence: they are those of the standard library.
+    """
+    litellm = _litellm()
+    quiet: dict[str, object] = {
+        "set_verbose": False,
+        "log_raw_request_response": False,
+        "turn_off_message_logging": True,
+        "cache": None,
+    }
+    hooks = ["callbacks", "input_callback", "success_callback", "failure_callback", "service_callback"]
+    hooks += ["_async_input_callback", "_async_success_callback", "_async_failure_callback"]
+    for name, value in (quiet | {name: [] for name in hooks}).items():
+        setattr(litellm, name, value)
+
+
 def prepare(model: Model) -> None:
     """Refuse, before anything is sent, a model that cannot be called.
 
@@ -88,6 +109,18 @@ def prepare(model: Model) -> None:
     unsupported = sorted(asked - set(supported)) if supported and model.api_base is None else []
     if unsupported:
         raise ModelError(f"model {model.name!r} takes no {', '.join(unsupported)}; leave it out")
+
+
+def takes(model: Model, option: str) -> bool:
+    """Whether a model takes a decoding option; an endpoint of one's own is taken to, an unknown name is not."""
+    if model.api_base is not None:
+        return True
+    litellm = _litellm()
+    try:
+        _, route, _, _ = litellm.get_llm_provider(model.name)
+    except litellm.BadRequestError:
+        return False
+    return option in (litellm.get_supported_openai_params(model.name, custom_llm_provider=route) or ())
 
 
 def _decoding(model: Model) -> dict[str, Any]:
@@ -121,9 +154,10 @@ def wire(message: Message) -> dict[str, Any]:
 
 def strict_schema(schema: type[Value]) -> dict[str, Any]:
     """Describe a reply in the strict JSON-schema form that providers take."""
+    # Made anew from text each time: pydantic takes ten times as long, and litellm may change what it is given.
     return {
         "type": "json_schema",
-        "json_schema": {"name": schema.__name__, "schema": schema.model_json_schema(), "strict": True},
+        "json_schema": {"name": schema.__name__, "schema": json.loads(_schema_text(schema)), "strict": True},
     }
 
 
@@ -143,7 +177,35 @@ def endpoint(model: Model) -> dict[str, Any]:
     return {"api_base": model.api_base, "api_key": os.environ.get("OPENAI_API_KEY") or "none"}
 
 
-async def attempt(model: Model, messages: Sequence[Message], *, schema: type[Value] | None, limit: float) -> Reply:
+@lru_cache(maxsize=256)
+def _schema_text(schema: type[Value]) -> str:
+    return json.dumps(schema.model_json_schema())
+
+
+@lru_cache(maxsize=256)
+def route(model: Model) -> str:
+    """Name under which litellm is asked for a model; records keep the model's own.
+
+    Endpoints of one's own that speak OpenAI's protocol are reached by litellm's `hosted_vllm` route, which sends the
+    same request and sorts the same failures for about three quarters of the CPU time of its `openai` route
+    (`make bench-run`). OpenAI's own models stay where they are: some take other options there.
+    """
+    prefix, _, name = model.name.partition("/")
+    if prefix != "openai" or model.api_base is None or urlsplit(model.api_base).hostname == "api.openai.com":
+        return model.name
+    litellm = _litellm()
+    own = name in litellm.open_ai_chat_completion_models or litellm.OpenAIGPT5Config.is_model_gpt_5_model(name)
+    return model.name if own or model.decoding.thinking_tokens else f"hosted_vllm/{name}"
+
+
+async def attempt(
+    model: Model,
+    messages: Sequence[Message],
+    *,
+    schema: type[Value] | None,
+    limit: float,
+    priced: Callable[[Model, Usage], float | None] | None = None,
+) -> Reply:
     """Make one call.
 
     Args:
@@ -151,6 +213,7 @@ async def attempt(model: Model, messages: Sequence[Message], *, schema: type[Val
         messages: The conversation so far, images with their bytes.
         schema: Form of the reply, sent as a strict JSON schema; whether the reply has it is the caller's to check.
         limit: Seconds for the whole attempt, a slow trickle included.
+        priced: Price of tokens in USD; None: litellm's table.
 
     Returns:
         A reply with text, or with a failure that another attempt would not mend (refused, too_long, rejected).
@@ -164,7 +227,7 @@ async def attempt(model: Model, messages: Sequence[Message], *, schema: type[Val
     try:
         async with asyncio.timeout(limit):
             response = await litellm.acompletion(
-                model=model.name,
+                model=route(model),
                 messages=[wire(m) for m in messages],
                 timeout=limit,
                 max_retries=0,
@@ -176,11 +239,18 @@ async def attempt(model: Model, messages: Sequence[Message], *, schema: type[Val
         raise AttemptFailed("timeout", f"no whole reply within {limit:g} s") from None
     except Exception as error:  # noqa: BLE001 - the one place: whatever a client library raises becomes a failure
         return _failed(litellm, model, error, seconds=time.monotonic() - began)
-    return read_response(model, response, seconds=time.monotonic() - began)
+    reply = read_response(response, seconds=time.monotonic() - began)
+    return reply.model_copy(update={"cost_usd": (priced or price)(model, reply.usage)})
 
 
-def read_response(model: Model, response: Any, *, seconds: float = 0.0) -> Reply:
-    """Turn a completion as litellm has it into a reply.
+async def hang_up() -> None:
+    """Close the connections that calls left open, before their event loop ends; the next call opens new ones."""
+    if "litellm" in sys.modules:
+        await _litellm().close_litellm_async_clients()
+
+
+def read_response(response: Any, *, seconds: float = 0.0) -> Reply:
+    """Turn a completion as litellm has it into a reply without its price.
 
     Raises:
         AttemptFailed: If it holds nothing; another attempt may succeed.
@@ -193,7 +263,6 @@ def read_response(model: Model, response: Any, *, seconds: float = 0.0) -> Reply
         "finish_reason": choice.finish_reason,
         "snapshot": response.model,
         "usage": usage,
-        "cost_usd": price(model, usage),
         "seconds": seconds,
     }
     if choice.finish_reason == "content_filter" or getattr(choice.message, "refusal", None):
@@ -206,40 +275,74 @@ def _usage(usage: Any) -> Usage:
         return Usage()
     prompt, completion = usage.prompt_tokens_details, usage.completion_tokens_details
     return Usage(
-        input_tokens=usage.prompt_tokens,
-        output_tokens=usage.completion_tokens,
+        # litellm writes 0 where the service said nothing; no prompt has no tokens.
+        input_tokens=usage.prompt_tokens or None,
+        output_tokens=usage.completion_tokens if usage.prompt_tokens else None,
         cached_tokens=getattr(prompt, "cached_tokens", None),
         reasoning_tokens=getattr(completion, "reasoning_tokens", None),
     )
 
 
-def price(model: Model, usage: Usage) -> float | None:
+def price(model: Model, usage: Usage, *, batch: bool = False) -> float | None:
     """Price tokens in USD from litellm's table; None where the table has no price or the tokens are unknown.
 
-    A listed price of 0 counts as unknown: the table writes 0 for models whose price it does not know.
+    A listed price of 0 counts as unknown: the table writes 0 for models whose price it does not know. Tokens that
+    came from the provider's cache count at the price of cached ones.
+
+    Args:
+        batch: At the price of the provider's batch interface; None where the table lists none.
     """
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
+    listed = _listed(model.name)
+    if batch:
+        per_input, per_output = (listed.get(f"{part}_cost_per_token_batches") for part in ("input", "output"))
+        if per_input is None or per_output is None:
+            return None
+        return float(usage.input_tokens * per_input + usage.output_tokens * per_output)
+    if not listed:
+        return None
+    input_cost, output_cost = _litellm().cost_per_token(
+        model=model.name,
+        prompt_tokens=usage.input_tokens,
+        completion_tokens=usage.output_tokens,
+        cache_read_input_tokens=usage.cached_tokens or 0,
+    )
+    return float(input_cost + output_cost)
+
+
+@lru_cache(maxsize=256)
+def _listed(name: str) -> Mapping[str, Any]:
+    """The table's line of a model; empty where there is none, or none with a price."""
     litellm = _litellm()
     try:
-        input_cost, output_cost = litellm.cost_per_token(
-            model=model.name,
-            prompt_tokens=usage.input_tokens,
-            completion_tokens=usage.output_tokens,
-            cache_read_input_tokens=usage.cached_tokens or 0,
-        )
-        listed = litellm.get_model_info(model.name)
+        listed: Mapping[str, Any] = litellm.get_model_info(name)
+        # What cannot be priced is found out here, once, and not at every call.
+        litellm.cost_per_token(model=name, prompt_tokens=1, completion_tokens=1)
     except (litellm.ModelNotMappedError, litellm.BadRequestError, litellm.NotFoundError, ValueError):
-        return None
-    if not listed.get("input_cost_per_token") and not listed.get("output_cost_per_token"):
-        return None
-    return float(input_cost + output_cost)
+        return {}
+    return listed if listed.get("input_cost_per_token") or listed.get("output_cost_per_token") else {}
 
 
 def count_tokens(model: Model, messages: Sequence[Message]) -> int:
     """Count the input tokens of a call with litellm's tokenizer for the model; images are not counted."""
     texts = [{"role": m.role, "content": m.text} for m in messages]
     return int(_litellm().token_counter(model=model.name, messages=texts))
+
+
+def input_limit(model: Model) -> int | None:
+    """Most input tokens of a call by litellm's table; None where it does not know.
+
+    An endpoint of one's own may serve another model under a listed name, so there the table says nothing.
+    """
+    litellm = _litellm()
+    if model.api_base is not None:
+        return None
+    try:
+        known = litellm.get_model_info(model.name).get("max_input_tokens")
+    except (litellm.ModelNotMappedError, litellm.BadRequestError, litellm.NotFoundError, ValueError):
+        return None
+    return int(known) if known else None
 
 
 def _failed(litellm: ModuleType, model: Model, error: Exception, *, seconds: float) -> Reply:

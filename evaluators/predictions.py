@@ -4,12 +4,13 @@ import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from builders.values import Item, Riddle, Soup
 from evaluators import peers
-from evaluators.answers import SoupAnswer
+from evaluators.answers import Letter, NovelAnswer, SoupAnswer
 from evaluators.protocols import riddle
+from evaluators.protocols.novel.forms import MOST_STEPS
 from evaluators.replies import UnreadableError, read
 from evaluators.values import Panel, RiddleAnswer, Transcript, Verdict, transcript_id
 
@@ -196,10 +197,49 @@ def read_stories(
     return _read(path, items, made, epochs=epochs, allow_missing=allow_missing, what="reconstruction")
 
 
-def _texts(row: _Row, name: str) -> tuple[str, ...]:
+def read_choices(
+    path: Path,
+    items: Sequence[Item],
+    *,
+    named: tuple[str, str, str, str],
+    epochs: int,
+    allow_missing: bool,
+) -> dict[tuple[str, int], Transcript]:
+    """Read answers to questions about novels as transcripts, by (item id, epoch).
+
+    A row is `{"item_id", "answer": "A", "reasoning": [...]}` and, with several repeats, `"epoch"` from 0.
+
+    Args:
+        named: Key of the submission, `split@version`, model and condition.
+
+    Raises:
+        PredictionError: If a line is malformed, an id unknown or given twice, or questions are missing and
+            `allow_missing` is not set.
+    """
+    key, split, model, condition = named
+
+    def made(row: _Row, epoch: int) -> Transcript:
+        letter, steps = _text(row, "answer"), _texts(row, "reasoning", most=MOST_STEPS)
+        if letter not in get_args(Letter) or not steps:
+            raise PredictionError(f"{row.where}: answer is A, B, C or D, and reasoning a list of one step or more")
+        return Transcript(
+            transcript_id=transcript_id(key, row.item_id, epoch),
+            split=split,
+            item_id=row.item_id,
+            model=model,
+            protocol="novel",
+            condition=condition,
+            epoch=epoch,
+            answer=NovelAnswer.model_validate({"kind": "novel", "letter": letter, "steps": steps}),
+        )
+
+    return _read(path, items, made, epochs=epochs, allow_missing=allow_missing, what="answer")
+
+
+def _texts(row: _Row, name: str, *, most: int = MOST_TEXTS) -> tuple[str, ...]:
     value = row.fields.get(name)
-    if not isinstance(value, list) or len(value) > MOST_TEXTS or not all(isinstance(text, str) for text in value):
-        raise PredictionError(f"{row.where}: {name} is a list of at most {MOST_TEXTS} strings")
+    if not isinstance(value, list) or len(value) > most or not all(isinstance(text, str) for text in value):
+        raise PredictionError(f"{row.where}: {name} is a list of at most {most} strings")
     return tuple(value)
 
 

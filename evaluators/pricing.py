@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from builders.values import Riddle
-from evaluators.models import count_tokens, is_loopback, price
+from evaluators.models import count_tokens
+from evaluators.prices import Prices
 from evaluators.prompts import Prompt
 from evaluators.protocols import riddle
 from evaluators.values import Model, RiddleAnswer, Seat, Usage
@@ -23,12 +24,10 @@ class Quote(NamedTuple):
     input_tokens: int
     output_tokens: int
 
-    @property
-    def usd(self) -> float | None:
-        """Price in USD; 0 on this machine, None where the price is unknown."""
-        if is_loopback(self.model.api_base):
-            return 0.0
-        return price(self.model, Usage(input_tokens=self.input_tokens, output_tokens=self.output_tokens))
+    def usd(self, prices: Prices) -> float | None:
+        """Price in USD; 0 on this machine unless one was given, None where it is unknown."""
+        usage = Usage(input_tokens=self.input_tokens, output_tokens=self.output_tokens)
+        return 0.0 if prices.free(self.model) else prices.of(self.model, usage)
 
 
 def quote(
@@ -63,23 +62,29 @@ def quote(
     return tuple(quotes)
 
 
-def table(quotes: Sequence[Quote]) -> str:
+def table(quotes: Sequence[Quote], prices: Prices | None = None) -> str:
     """Write the quotes of a run of riddles as lines for a terminal."""
     return totals(
         quotes,
         f"Output is assumed: {SOLVER_REPLY} tokens an answer, {JUDGE_REPLY} a verdict; thinking, images, repairs and "
         "retries come on top.",
+        prices,
     )
 
 
-def totals(quotes: Sequence[Quote], note: str) -> str:
-    """Write quotes as lines for a terminal, with their total and a note on what was assumed."""
+def totals(quotes: Sequence[Quote], note: str, prices: Prices | None = None) -> str:
+    """Write quotes as lines for a terminal, with their total and a note on what was assumed.
+
+    Args:
+        prices: What calls cost; None: litellm's table.
+    """
     lines = [f"{'':32} {'calls':>7} {'input tokens':>13} {'output tokens':>14} {'USD':>9}"]
-    for q in quotes:
-        usd = "unknown" if q.usd is None else f"{q.usd:.2f}"
+    costs = [q.usd(prices or Prices()) for q in quotes]
+    for q, cost in zip(quotes, costs, strict=True):
+        usd = "unknown" if cost is None else f"{cost:.2f}"
         lines.append(f"{q.who[:32]:32} {q.calls:7,} {q.input_tokens:13,} {q.output_tokens:14,} {usd:>9}")
-    known = sum(q.usd for q in quotes if q.usd is not None)
-    unknown = sum(q.usd is None for q in quotes)
-    more = f" and {unknown} of unknown price" if unknown else ""
+    known = sum(cost for cost in costs if cost is not None)
+    unknown = costs.count(None)
+    more = f" and {unknown} of unknown price (say it with --price MODEL=IN,OUT)" if unknown else ""
     lines.append(f"{'total':32} {sum(q.calls for q in quotes):7,} {'':13} {'':14} {known:9.2f}{more}")
     return "\n".join([*lines, note])

@@ -4,7 +4,6 @@ Never more than --spend-cap USD and --most-calls calls; the journal in --journal
 """
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,9 +13,10 @@ from evaluators.submit import DONE, OUTSIDE, REFUSED, guarded
 
 if TYPE_CHECKING:
     from builders.splits import Split
-    from builders.values import Riddle
+    from builders.values import Item
     from evaluators.bundle import Bundle
-    from evaluators.prompts import Prompt
+    from evaluators.models import Complete
+    from evaluators.protocols import Marking
     from evaluators.run import Outcome
     from evaluators.runner import Runner
     from evaluators.values import Model, Seat, Submission, Transcript, Verdict
@@ -93,27 +93,29 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
 
     Raises:
         CapError: Before a call that the caps do not allow.
-        JuryError, ModelError: Before anything is sent.
+        JuryError, ModelError, PointsError: Before anything is sent.
         JournalError, ServiceDownError, ServiceRefusedError, OSError: What was paid for is in the journal.
     """
     from evaluators.journal import Journal
     from evaluators.jury import JuryError, at_endpoint, known_panels, load_panel, seats_for
     from evaluators.models import prepare
-    from evaluators.prompts import Prompt
+    from evaluators.protocols import marking
     from evaluators.replies import total_cost
-    from evaluators.run import count
+    from evaluators.run import count, run_calls
     from evaluators.runner import Runner
 
     s = sent.submission
-    if s.protocol != "riddle":
-        raise JuryError(f"{s.submission_id!r} is of protocol {s.protocol!r}; only riddles can be judged again so far")
+    how = marking(split, s, root=options.splits)
+    if how is None:
+        raise JuryError(f"{s.submission_id!r} is of protocol {s.protocol!r}, which this checkout cannot judge")
     if options.jury not in known_panels():
         raise JuryError(f"no panel {options.jury!r} of the project; known are {', '.join(known_panels())}")
     panel = at_endpoint(load_panel(options.jury), options.judge_api_base or None)
-    seats, prompt = seats_for(panel, s.model.provider), Prompt("riddle/judge")
-    answers = sum(t.answer is not None and not t.no_answer for t in sent.transcripts)
-    if 3 * answers > options.most_calls:
-        raise CapError(f"{answers} answers need {3 * answers} calls or more, --most-calls allows {options.most_calls}")
+    seats = seats_for(panel, s.model.provider)
+    answered = [t for t in sent.transcripts if t.answer is not None and not t.no_answer]
+    needed = len(seats) * sum(how.calls(t) for t in answered)
+    if needed > options.most_calls:
+        raise CapError(f"{len(answered)} answers need {needed} calls or more, --most-calls allows {options.most_calls}")
     for seat in seats:
         prepare(seat.model)
         _check_priced(seat.model, options)
@@ -121,7 +123,7 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
     with Journal(options.journal / f"{s.submission_id}.jsonl") as journal:
         runner = Runner(journal, concurrency=options.concurrency, timeout=options.timeout)
         _cap(runner, options)
-        outcome = asyncio.run(_deliberate(sent, split, runner, seats, prompt))
+        outcome = run_calls(_deliberate(sent, split, runner, seats, how))
     votes = [v for v in outcome.verdicts if v.kind == "model"]
     described = s.model_copy(
         update={
@@ -167,23 +169,27 @@ def _cap(runner: "Runner", options: argparse.Namespace) -> None:
 
 
 async def _deliberate(
-    sent: "Bundle", split: "Split", runner: "Runner", seats: "tuple[Seat, Seat, Seat]", prompt: "Prompt"
+    sent: "Bundle", split: "Split", runner: "Runner", seats: "tuple[Seat, ...]", how: "Marking"
 ) -> "Outcome":
-    from builders.values import Riddle
-    from evaluators.jury import deliberate
+    from evaluators.jury import sit
     from evaluators.run import run_attempts
 
-    items = {item.id: item for item in split.items if isinstance(item, Riddle)}
+    items = {item.id: item for item in split.items}
     attempts = {(t.item_id, t.epoch): t for t in sent.transcripts}
 
-    async def answered(item: "Riddle", epoch: int) -> "Transcript":
+    async def answered(item: "Item", epoch: int) -> "Transcript":
         return attempts[item.id, epoch]
 
-    async def judge(item: "Riddle", transcript: "Transcript") -> "tuple[Verdict, ...]":
-        return await deliberate(item, transcript, runner, seats=seats, prompt=prompt)
+    async def judge(item: "Item", transcript: "Transcript") -> "tuple[Verdict, ...]":
+        async def mark(complete: "Complete", seat: "Seat") -> "Verdict":
+            return await how.mark(item, transcript, complete, seat)
+
+        return await sit(transcript, runner, seats=seats, mark=mark, no_answer=how.no_answer)
 
     todo = [(items[t.item_id], t.epoch) for t in sent.transcripts]
-    return await run_attempts(todo, solve=answered, judge=judge, workers=runner.concurrency)
+    return await run_attempts(
+        todo, solve=answered, judge=judge, workers=runner.concurrency, sealed=split.manifest.sealed
+    )
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from evaluators.values import Decoding, Message, Reply, Usage
 T = TypeVar("T", bound=Value)
 
 MOST_CHARACTERS = 200_000
+SHOWN_OF_CUT = 400  # characters of a cut-off reply that are sent back: a model that loops goes on with all of it
 MOST_OBJECTS = 50  # places in a reply where reading a JSON object is tried; a hostile reply has many
 
 
@@ -69,7 +70,8 @@ async def ask(
         problem = error
     sent_back = not problem.damaged or decoding.temperature == 0 or first.finish_reason == "length"
     if sent_back:
-        conversation += (Message(role="assistant", text=first.text), Message(role="user", text=_mend(problem, first)))
+        shown = first.text[:SHOWN_OF_CUT] if first.finish_reason == "length" else first.text
+        conversation += (Message(role="assistant", text=shown), Message(role="user", text=_mend(problem, first)))
     second = await complete(conversation, schema=form, again=again + 1)
     usage = total_usage((first.usage, second.usage)) if sent_back else second.usage
     cost = total_cost((first.cost_usd, second.cost_usd)) if sent_back else second.cost_usd

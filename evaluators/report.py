@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evaluators.estimate import LIKE, RANKED, as_judged, estimate_split, half_width, headline, rows
+from evaluators.estimate_cases import ALONG, MOST, estimate_cases
 from evaluators.estimate_means import estimate_means
 from evaluators.fit import fit_split
 from evaluators.ppi import overlap_rank_spread
@@ -15,6 +16,8 @@ from evaluators.values import Estimate, Submission
 def report(store: Store, submission: Submission) -> str:
     """Estimate a submission beside what the store holds of its split, and say it in a few lines."""
     s = submission
+    if s.protocol == "case":
+        return _report_cases(store, s)
     if s.protocol != "riddle":
         return _report_means(store, s)
     fits = fit_split(rows(store, s.split, s.version, s.jury))
@@ -31,6 +34,27 @@ def report(store: Store, submission: Submission) -> str:
     return "\n".join(lines)
 
 
+def _report_cases(store: Store, s: Submission) -> str:
+    everyone = estimate_cases(store, s.split, s.version, s.jury, s.condition)
+    own = [e for e in everyone if e.submission_id == s.submission_id]
+    lines = ["", f"{s.model.name} on {s.ref}, {s.condition}, jury {s.jury}", _counts(s)]
+    if not own:
+        return "\n".join([*lines, "nothing to estimate: no question has a score"])
+    lines += _case_lines(own)
+    lines += _place(own[0], everyone)
+    return "\n".join([*lines, *(f"  note: {note}" for note in own[0].notes)])
+
+
+def _case_lines(own: Sequence[Estimate]) -> list[str]:
+    lines = []
+    for e in (e for e in own if not e.metric.startswith(ALONG)):
+        name = f"{e.metric}, tied to people's grades" if e.method == "ppi" else e.metric
+        scale = 100.0 if e.metric == "percentile" else 1.0
+        what = f"of people, 95 %, {e.notes[0]}" if e.metric == "percentile" else f"of {MOST:g}  n {e.n}"
+        lines.append(f"  {name:20} {scale * e.value:5.2f}  [{scale * e.low:.2f}, {scale * e.high:.2f}]  {what}")
+    return [*lines, "  (grades from 0 to 3, mean over questions, 95 % for items like these, clustered by case)"]
+
+
 def _report_means(store: Store, s: Submission) -> str:
     everyone = estimate_means(store, s.split, s.version, s.jury, s.condition)
     own = [e for e in everyone if e.submission_id == s.submission_id]
@@ -44,7 +68,24 @@ def _report_means(store: Store, s: Submission) -> str:
     ]
     lines.append("  (means in points, 95 % for items like these, clustered by story)")
     lines += _place(own[0], everyone)
+    lines.append("  note: the scores are the jury's own, no human label ties them to people")
     return "\n".join([*lines, *(f"  note: {note}" for note in own[0].notes)])
+
+
+def report_sealed(submission: Submission, estimates: Sequence[Estimate]) -> str:
+    """Say what may be said of a run on a sealed split: its numbers as a whole."""
+    s = submission
+    lines = ["", f"{s.model.name} on {s.ref} (sealed), {s.condition}, jury {s.jury}", _counts(s)]
+    if not estimates:
+        return "\n".join([*lines, "nothing to estimate: no attempt has a score"])
+    if s.protocol == "case":
+        lines += [*_case_lines(estimates), "  (the evidence is encrypted)"]
+        return "\n".join([*lines, *(f"  note: {note}" for note in estimates[0].notes)])
+    lines += [
+        f"  {e.metric:20} {100 * e.value:5.1f}  [{100 * e.low:.1f}, {100 * e.high:.1f}]  n {e.n}" for e in estimates
+    ]
+    lines.append("  (means in points, 95 % for items like these, clustered; the evidence is encrypted)")
+    return "\n".join([*lines, *(f"  note: {note}" for note in estimates[0].notes)])
 
 
 def _counts(submission: Submission) -> str:

@@ -1,21 +1,39 @@
 """One run: every attempt is solved and judged as it comes, a bounded number at a time."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from itertools import groupby
 from typing import NamedTuple, TypeVar
 
 from builders.values import Item
+from evaluators.models import hang_up
+from evaluators.scores import SEATS
+from evaluators.spool import Spool
 from evaluators.values import Counts, Transcript, Verdict
 
 # Items of one protocol: whoever solves and judges them takes just these.
 One = TypeVar("One", bound=Item)
+Result = TypeVar("Result")
 
 
 class Outcome(NamedTuple):
     """What a run brought: transcripts by item and epoch, verdicts by transcript and judge."""
 
-    transcripts: tuple[Transcript, ...]
-    verdicts: tuple[Verdict, ...]
+    transcripts: Sequence[Transcript]
+    verdicts: Sequence[Verdict]
+
+
+def run_calls(work: Coroutine[None, None, Result]) -> Result:
+    """`asyncio.run` for work that calls models: their connections are closed at its end."""
+
+    async def whole() -> Result:
+        try:
+            return await work
+        finally:
+            await hang_up()
+
+    return asyncio.run(whole())
 
 
 async def run_attempts(
@@ -24,38 +42,57 @@ async def run_attempts(
     solve: Callable[[One, int], Awaitable[Transcript | None]],
     judge: Callable[[One, Transcript], Awaitable[tuple[Verdict, ...]]],
     workers: int,
+    sealed: bool,
     on_done: Callable[[], None] = lambda: None,
+    lane: Callable[[One], str] | None = None,
 ) -> Outcome:
     """Solve and judge attempts, each an item and an epoch.
 
     Jury work on one answer goes on while other items are being solved. The outcome is in the order of `todo`,
-    whatever the order in which attempts end.
+    whatever the order in which attempts end, and is read from disk: memory does not grow with the run.
 
     Args:
+        todo: The attempts.
         solve: Makes a transcript; None where there is nothing to judge (an answer that was not brought).
         judge: Makes the verdicts on a transcript.
-        workers: Attempts at work at once.
+        workers: Attempts at work at once; with lanes, lanes at work at once.
+        sealed: Keep finished attempts in memory alone: what was said about a sealed item touches no disk in clear.
+        on_done: Called after each attempt.
+        lane: Attempts that stand together in `todo` and have the same lane are solved one after another, so that each
+            finds in a provider's cache what the one before it sent; None: every attempt is a lane of its own.
 
     Raises:
         ServiceRefusedError, ServiceDownError, JournalError: The first of these ends the run; what was finished is in
             the journal.
     """
-    queue = iter(enumerate(todo))
-    done: dict[int, tuple[Transcript, tuple[Verdict, ...]]] = {}
+    queue = iter(_lanes(todo, lane))
+    done = Spool(len(todo), on_disk=not sealed)
+
+    async def mark(place: int, item: One, transcript: Transcript) -> None:
+        verdicts = await judge(item, transcript)
+        done.put(place, transcript, sorted(verdicts, key=lambda v: v.judge))
+        on_done()
 
     async def work() -> None:
-        for place, (item, epoch) in queue:
-            transcript = await solve(item, epoch)
-            if transcript:
-                done[place] = (transcript, await judge(item, transcript))
-            on_done()
+        for attempts in queue:
+            async with asyncio.TaskGroup() as judging:
+                for place, (item, epoch) in attempts:
+                    if transcript := await solve(item, epoch):
+                        judging.create_task(mark(place, item, transcript))
+                    else:
+                        on_done()
 
     await together(work, min(workers, len(todo)))
-    order = [done[place] for place in sorted(done)]
-    return Outcome(
-        tuple(transcript for transcript, _ in order),
-        tuple(v for _, verdicts in order for v in sorted(verdicts, key=lambda v: v.judge)),
-    )
+    return Outcome(*done.rows())
+
+
+def _lanes(
+    todo: Sequence[tuple[One, int]], lane: Callable[[One], str] | None
+) -> list[list[tuple[int, tuple[One, int]]]]:
+    placed = list(enumerate(todo))
+    if lane is None:
+        return [[attempt] for attempt in placed]
+    return [list(group) for _, group in groupby(placed, key=lambda attempt: lane(attempt[1][0]))]
 
 
 async def together(work: Callable[[], Coroutine[None, None, None]], workers: int) -> None:
@@ -75,16 +112,22 @@ def first_error(errors: BaseException) -> BaseException:
     return errors
 
 
-def count(outcome: Outcome, *, expected: int) -> Counts:
-    """Sort the attempts of a run into the parts a reader is shown."""
-    votes: dict[str, int] = {}
-    for verdict in outcome.verdicts:
-        if verdict.kind == "model" and verdict.score is not None:
-            votes[verdict.transcript_id] = votes.get(verdict.transcript_id, 0) + 1
-    no_answer = sum(t.no_answer for t in outcome.transcripts)
-    failed = sum(t.failure is not None and not t.no_answer for t in outcome.transcripts)
-    scored = sum(votes.get(t.transcript_id, 0) == 3 for t in outcome.transcripts)
-    attempted = len(outcome.transcripts)
+def count(outcome: Outcome, *, expected: int, seats: int = SEATS) -> Counts:
+    """Sort the attempts of a run into the parts a reader is shown.
+
+    Args:
+        outcome: The run.
+        expected: Attempts there were to make.
+        seats: How many readable votes an answer needs; of a case, every answer at every stage.
+    """
+    votes = Counter(v.transcript_id for v in outcome.verdicts if v.kind == "model" and v.score is not None)
+    graded = _graded_cases(outcome, seats)
+    attempted = no_answer = failed = scored = 0
+    for t in outcome.transcripts:
+        attempted += 1
+        no_answer += t.no_answer
+        failed += t.failure is not None and not t.no_answer
+        scored += t.transcript_id in graded if t.protocol == "case" else votes[t.transcript_id] == seats
     return Counts(
         expected=expected,
         scored=scored,
@@ -93,3 +136,17 @@ def count(outcome: Outcome, *, expected: int) -> Counts:
         failed=failed,
         missing=expected - attempted,
     )
+
+
+def _graded_cases(outcome: Outcome, seats: int) -> set[str]:
+    """Cases of which every answer at every stage has a readable grade of every seat."""
+    cases = {t.transcript_id: t for t in outcome.transcripts if t.protocol == "case" and t.answer and not t.no_answer}
+    if not cases:
+        return set()
+    from evaluators.grades import complete
+
+    said: dict[str, list[Verdict]] = {name: [] for name in cases}
+    for verdict in outcome.verdicts:
+        if verdict.kind == "model" and verdict.score is not None and verdict.transcript_id in said:
+            said[verdict.transcript_id].append(verdict)
+    return {name for name, t in cases.items() if complete(t, said[name], seats=seats)}

@@ -1,57 +1,46 @@
-"""Calls for one run: the journal first, then the network, with bounded concurrency and patient retries."""
+"""Calls for one run: the journal first, then the network, within limits, with patient retries and a cap on cost."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Mapping, Sequence
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
 from tenacity.wait import wait_random_exponential
 
 from builders.values import Value
 from evaluators.journal import Journal, call_key
-from evaluators.models import AttemptFailed, Complete, attempt
-from evaluators.values import Message, Model, Reply
+from evaluators.limits import Gate, Limits, Service, ServiceDownError, Trouble
+from evaluators.models import AttemptFailed, Complete, ServiceRefusedError, attempt
+from evaluators.prices import Budget, Prices, estimate_tokens
+from evaluators.tally import Tally
+from evaluators.values import Message, Model, Reply, Usage
+
+__all__ = ["LONGEST_WAIT", "RunEndedError", "Runner", "ServiceDownError", "Tally"]
 
 LONGEST_WAIT = 120.0  # seconds; a service that asks for more is down for this run
 
 
-class ServiceDownError(RuntimeError):
-    """So many calls in a row failed that the service must be down; what was paid for is in the journal."""
-
-
-@dataclass
-class Tally:
-    """What a run has done so far; written by the runner, read by the progress display."""
-
-    calls: int = 0
-    journalled: int = 0
-    retries: Counter[str] = field(default_factory=Counter)
-    failed: Counter[str] = field(default_factory=Counter)
-    cost_usd: float = 0.0
-    unpriced: int = 0
-    in_a_row: int = 0
-
-    def count(self, reply: Reply, *, journalled: bool) -> None:
-        """Add a finished call."""
-        self.calls += not journalled
-        self.journalled += journalled
-        if reply.failure is not None:
-            self.failed[reply.failure] += 1
-        if not journalled:
-            self.cost_usd += reply.cost_usd or 0.0
-            self.unpriced += reply.cost_usd is None and reply.text is not None
+class RunEndedError(RuntimeError):
+    """A run came to a limit that was set for it; what was paid for is in the journal."""
 
 
 class Runner:
     """Makes the calls of one run.
 
+    Once the run has to end, no call is begun any more, and those on their way are waited for and written down: they
+    are paid for.
+
     Args:
         journal: Where finished calls are; None: nothing is kept (dry checks and tests).
-        concurrency: Most calls in flight.
+        concurrency: Most calls in flight, over all services.
         attempts: Most attempts at one call.
         timeout: Seconds for one attempt.
         shortest_wait: Scale of the first back-off in seconds; tests set 0.
+        limits: By model, service (the part of a model's name before the first slash) or endpoint; the empty name
+            stands for every service.
+        prices: What calls cost; None: litellm's table.
+        most_usd: What the replies in the journal may cost together; None: no cap.
+        most_seconds: How long calls may be begun after the first; None: no limit.
     """
 
     def __init__(
@@ -62,15 +51,29 @@ class Runner:
         attempts: int = 8,
         timeout: float = 600.0,
         shortest_wait: float = 0.5,
+        limits: Mapping[str, Limits] | None = None,
+        prices: Prices | None = None,
+        most_usd: float | None = None,
+        most_seconds: float | None = None,
     ) -> None:
         self.journal = journal
         self.concurrency = concurrency
         self.tally = Tally()
+        self.budget = Budget(most_usd, prices or Prices(), paid_usd=journal.paid_usd if journal is not None else 0.0)
+        self.on_change: Callable[[], None] = lambda: None
         self._slots = asyncio.Semaphore(concurrency)
         self._attempts = attempts
         self._timeout = timeout
+        self._shortest = shortest_wait
         self._backoff = wait_random_exponential(multiplier=shortest_wait, max=60)
-        self.on_change: Callable[[], None] = lambda: None
+        self._limits = limits or {}
+        self._services: dict[str, Service] = {}
+        self._gates: dict[str, Gate] = {}
+        self._most_seconds = most_seconds
+        self._began: float | None = None
+        self._ended: Exception | None = None
+        self._paying = 0
+        self._quiet = asyncio.Event()
 
     def complete(self, model: Model, *, epoch: int = 0) -> Complete:
         """Bind a model and a repeat: the `Complete` that a solver or judge is given."""
@@ -79,7 +82,7 @@ class Runner:
             key = call_key(model, messages, schema=schema, epoch=epoch, again=again)
             known = self.journal.find(key) if self.journal is not None else None
             if known is not None:
-                self.tally.count(known, journalled=True)
+                self.tally.count(known, journalled=True, model=model.name)
             else:
                 known = await self._call(model, messages, schema, key)
             self.on_change()
@@ -88,46 +91,143 @@ class Runner:
         return ask
 
     async def _call(self, model: Model, messages: Sequence[Message], schema: type[Value] | None, key: str) -> Reply:
-        async with self._slots:
-            reply = await self._persist(model, messages, schema)
-        # Failures that say nothing about the model are not written down: the next run tries them again.
-        if self.journal is not None and (reply.text is not None or reply.failure == "refused"):
-            self.journal.write(key, reply, model=model.name)
-        self.tally.count(reply, journalled=False)
-        self.tally.in_a_row = self.tally.in_a_row + 1 if reply.failure in {"service", "timeout", "rate_limited"} else 0
-        if self.tally.in_a_row >= max(5, self.concurrency):
-            raise ServiceDownError(
-                f"{model.name}: {self.tally.in_a_row} calls in a row failed, the last: {reply.detail}"
-            )
+        try:
+            reply = await self._persist(model, messages, schema, key)
+        except (ServiceRefusedError, ServiceDownError, RunEndedError) as error:
+            self._ended = self._ended or error
+            while self._paying:
+                self._quiet.clear()
+                await self._quiet.wait()
+            raise
+        self.tally.count(reply, journalled=False, model=model.name)
         return reply
 
-    async def _persist(self, model: Model, messages: Sequence[Message], schema: type[Value] | None) -> Reply:
+    async def _persist(self, model: Model, messages: Sequence[Message], schema: type[Value] | None, key: str) -> Reply:
         tries = 0
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(AttemptFailed),
             stop=lambda state: stop_after_attempt(self._attempts)(state) or _asks_too_long(state),
             wait=self._wait,
-            before_sleep=self._note_retry,
+            before_sleep=lambda state: self._note_retry(state, model),
             reraise=True,
         )
         try:
             async for one in retrying:
                 with one:
                     tries += 1
-                    reply = await attempt(model, messages, schema=schema, limit=self._timeout)
+                    return await self._send(model, messages, schema, key, tries)
         except AttemptFailed as error:
             return Reply(failure=error.failure, detail=error.detail, attempts=tries)
-        return reply.model_copy(update={"attempts": tries})
+        raise AssertionError("tenacity ends in a reply or an error")
+
+    async def _send(
+        self, model: Model, messages: Sequence[Message], schema: type[Value] | None, key: str, tries: int
+    ) -> Reply:
+        """Make one attempt within all limits, and write down what it brought."""
+        gate, tokens = self._gate(model), float(estimate_tokens(messages))
+        if gate is None:
+            return await self._ask(model, messages, schema, key, tries)
+        entry, reply = await gate.enter(tokens), None
+        try:
+            reply = await self._ask(model, messages, schema, key, tries)
+        finally:
+            gate.leave(entry, _total(reply))
+        return reply
+
+    async def _ask(
+        self, model: Model, messages: Sequence[Message], schema: type[Value] | None, key: str, tries: int
+    ) -> Reply:
+        """Make one attempt at a service, and let its other calls know how it went."""
+        service = self._service(model)
+        call = await service.start(float(estimate_tokens(messages)))
+        try:
+            async with self._slots:
+                reply = await self._pay(model, messages, schema, key, tries)
+        except AttemptFailed as failed:
+            crowded = failed.failure in {"rate_limited", "timeout"}
+            service.done(call, tokens=None, trouble=Trouble(crowded, failed.retry_after, failed.detail))
+            raise
+        except BaseException:
+            service.drop(call)
+            raise
+        service.done(call, tokens=_total(reply), trouble=None)
+        return reply
+
+    async def _pay(
+        self, model: Model, messages: Sequence[Message], schema: type[Value] | None, key: str, tries: int
+    ) -> Reply:
+        """Make one attempt if the run goes on and the money lasts; the reply is on disk before it counts."""
+        promised = self._allow(model, messages)
+        self._paying += 1
+        reply: Reply | None = None
+        try:
+            sent = await attempt(model, messages, schema=schema, limit=self._timeout, priced=self.budget.prices.of)
+            reply = sent.model_copy(update={"attempts": tries})
+            # Failures that say nothing about the model are not written down: the next run tries them again.
+            if self.journal is not None and (reply.text is not None or reply.failure == "refused"):
+                await self.journal.record(key, reply, model=model.name)
+        finally:
+            self._paying -= 1
+            self._quiet.set()
+            self.budget.settle(promised, model, reply)
+        return reply
+
+    def _allow(self, model: Model, messages: Sequence[Message]) -> float:
+        """What is set aside for a call.
+
+        Raises:
+            RunEndedError: If no call may be begun any more.
+        """
+        if self._ended is not None:
+            raise self._ended
+        now = time.monotonic()
+        self._began = now if self._began is None else self._began
+        if self._most_seconds is not None and now - self._began >= self._most_seconds:
+            raise RunEndedError(f"--max-seconds {self._most_seconds:g} are over: no further call was begun")
+        promised = self.budget.promise(model, messages)
+        if promised is None:
+            b = self.budget
+            raise RunEndedError(
+                f"the next call of {model.name} could go beyond --max-cost {b.most_usd:g}: the replies in the journal "
+                f"cost {b.paid_usd:.4f} USD so far; to go on, give the same command a higher --max-cost"
+            )
+        return promised
+
+    def _service(self, model: Model) -> Service:
+        name = model.api_base or model.name.partition("/")[0]
+        if name not in self._services:
+            self._services[name] = Service(
+                name,
+                self._limits.get(name) or self._limits.get("") or Limits(),
+                in_flight=self.concurrency,
+                shortest=self._shortest,
+                longest=LONGEST_WAIT,
+            )
+        return self._services[name]
+
+    def _gate(self, model: Model) -> Gate | None:
+        """The limits of the model itself; None where it has none beyond its service's."""
+        limits = self._limits.get(model.name)
+        if limits is None:
+            return None
+        return self._gates.setdefault(model.name, Gate(limits, in_flight=self.concurrency))
 
     def _wait(self, state: RetryCallState) -> float:
         asked = _retry_after(state)
         # Jitter on top of what the service asks for, so that calls it turned away together do not return together.
         return self._backoff(state) if asked is None else asked + min(self._backoff(state), 1.0)
 
-    def _note_retry(self, state: RetryCallState) -> None:
+    def _note_retry(self, state: RetryCallState, model: Model) -> None:
         error = state.outcome.exception() if state.outcome else None
         if isinstance(error, AttemptFailed):
-            self.tally.retries[error.failure] += 1
+            self.tally.retried(model.name, error.failure)
+
+
+def _total(reply: Reply | None) -> float | None:
+    usage = reply.usage if reply is not None else Usage()
+    if usage.input_tokens is None or usage.output_tokens is None:
+        return None
+    return float(usage.input_tokens + usage.output_tokens)
 
 
 def _retry_after(state: RetryCallState) -> float | None:

@@ -93,7 +93,24 @@ CREATE TABLE games (
     game VARCHAR NOT NULL                  -- the whole SoupGame, JSON
 );
 
--- Puzzles that may be shown beside a game; those of a release without a licence are not here.
+-- What was shown of a novel for each answer: numbers, never text.
+CREATE TABLE readings (
+    submission_id VARCHAR NOT NULL,
+    transcript_id VARCHAR NOT NULL,
+    reading VARCHAR NOT NULL               -- the whole NovelRecord, JSON
+);
+
+-- Runs on sealed splits: what may be shown of them as a whole, and nothing by item.
+CREATE TABLE sealed (
+    submission_id VARCHAR NOT NULL,
+    split VARCHAR NOT NULL,
+    version VARCHAR NOT NULL,
+    tier VARCHAR NOT NULL,
+    submission VARCHAR NOT NULL,           -- the whole Submission, JSON
+    estimates VARCHAR NOT NULL             -- JSON array of Estimates
+);
+
+-- Puzzles and questions that may be shown beside an answer; those of a release without a licence are not here.
 CREATE TABLE puzzles (
     split VARCHAR NOT NULL,
     version VARCHAR NOT NULL,

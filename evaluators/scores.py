@@ -5,15 +5,31 @@ from statistics import fmean
 from types import MappingProxyType
 from typing import Literal
 
-from evaluators.values import Score, Verdict
+from evaluators.values import Score, Submission, Verdict
 
 SEATS = 3
 HEADLINE = "both_correct"
 # What is scored in each protocol, the headline first.
 METRICS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"riddle": (HEADLINE,), "soup": ("overall", "logic", "details", "conclusion")}
+    {
+        "riddle": (HEADLINE,),
+        "soup": ("overall", "logic", "details", "conclusion"),
+        "novel": ("accuracy", "reasoning"),
+        "case": ("overall", "progressive", "final"),
+    }
 )
+# The geometric mean of two metrics, as their papers print it, by protocol.
+COMPOSITES: Mapping[str, tuple[str, tuple[str, str]]] = MappingProxyType({"novel": ("gm", ("accuracy", "reasoning"))})
+# Metrics that a rule settles while the jury marks something else: the unit of the rule's verdicts.
+_UNITS: Mapping[str, str] = MappingProxyType({"accuracy": "answer"})
+# The most a metric of a protocol can be, where it is not 1.
+FULL_MARKS: Mapping[str, float] = MappingProxyType({"case": 3.0})
 _HEADLINES = frozenset(metrics[0] for metrics in METRICS.values())
+
+
+def seats_of(submission: Submission) -> int:
+    """How many votes make a score: three, or one where a single grader marked cases."""
+    return 1 if submission.protocol == "case" and len(submission.judges) == 1 else SEATS
 
 
 def tally(verdicts: Sequence[Verdict], *, metric: str = HEADLINE, seats: int | None = SEATS) -> Score | None:
@@ -23,8 +39,7 @@ def tally(verdicts: Sequence[Verdict], *, metric: str = HEADLINE, seats: int | N
     of the verdicts does not matter.
 
     Args:
-        verdicts: Everything that was said about one attempt; verdicts on parts of it (`unit` other than `item`) are
-            left aside.
+        verdicts: Everything that was said about one attempt; those on another unit than the metric's are left aside.
         metric: A protocol's headline takes each verdict's score, any other name the part or mark of that name.
         seats: How many judges must have voted; None takes a release with the jury it has, one judge or more.
 
@@ -38,8 +53,9 @@ def tally(verdicts: Sequence[Verdict], *, metric: str = HEADLINE, seats: int | N
     attempts = {v.transcript_id for v in verdicts}
     if len(attempts) > 1:
         raise ValueError(f"verdicts of {len(attempts)} attempts ({sorted(attempts)[:3]}...): tally takes those of one")
-    rules = [v for v in verdicts if v.kind == "rule" and v.unit == "item" and v.score is not None]
-    voters = rules[:1] or [v for v in verdicts if v.kind == "model" and v.unit == "item"]
+    unit = _UNITS.get(metric, "item")
+    rules = [v for v in verdicts if v.kind == "rule" and v.unit == unit and v.score is not None]
+    voters = rules[:1] or [v for v in verdicts if v.kind == "model" and v.unit == unit]
     votes = sorted((v.judge, vote) for v in voters if (vote := _vote(v, metric)) is not None)
     enough = bool(votes) and len({judge for judge, _ in votes}) == len(votes) and (seats is None or len(votes) == seats)
     if not rules and not enough:

@@ -3,13 +3,13 @@
 It holds nothing that the bundles do not: delete it, and `python -m leaderboard build` makes it again.
 """
 
+import json
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from builders.values import Soup, SplitManifest
 from evaluators.answers import SoupGame
 from evaluators.responders import ResponderCheck
-from evaluators.scores import SEATS
+from evaluators.scores import seats_of
+from evaluators.store_errors import explain
 from evaluators.tables import Item, Row, published_rows, published_score_rows, split_rows, submission_rows
 from evaluators.values import (
+    Estimate,
     Published,
     PublishedScore,
     Submission,
@@ -32,9 +34,12 @@ if TYPE_CHECKING:
     import duckdb
 
 Values = Sequence[str] | Mapping[str, str | None]
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
+# A store that is gone when it is closed, and never spills to disk.
+IN_MEMORY = ":memory:"
 TABLES = (
     *("splits", "items", "puzzles", "submissions", "transcripts", "verdicts", "scores", "labels", "games"),
+    *("readings", "sealed"),
     *("responder_checks", "published", "published_scores"),
 )
 
@@ -48,6 +53,14 @@ class Stored(NamedTuple):
 
     submission: Submission
     tier: Tier
+
+
+class Sealed(NamedTuple):
+    """A run on a sealed split, as a whole."""
+
+    submission: Submission
+    tier: Tier
+    estimates: tuple[Estimate, ...]
 
 
 class Attempts(NamedTuple):
@@ -90,6 +103,21 @@ class Votes(NamedTuple):
     human: NDArray[np.float64]
 
 
+class Ratings(NamedTuple):
+    """Every readable vote and label on the attempts at a split under one jury; every array has shape (ratings,)."""
+
+    submission: NDArray[np.str_]
+    provider: NDArray[np.str_]  # maker of the model that answered
+    transcript: NDArray[np.str_]
+    item: NDArray[np.str_]
+    cluster: NDArray[np.str_]  # story, novel or case; the item where the store does not know
+    category: NDArray[np.str_]
+    characters: NDArray[np.int64]  # of answer and justification together
+    judge: NDArray[np.str_]
+    kind: NDArray[np.str_]  # model | human
+    score: NDArray[np.float64]
+
+
 def store_path() -> Path:
     """The file that every command uses: `$DEERSTALKER_STORE`, or `results.duckdb` in the working folder."""
     return Path(os.environ.get("DEERSTALKER_STORE") or "results.duckdb")
@@ -109,14 +137,16 @@ def open_store(path: Path | str, *, read_only: bool = False) -> "Iterator[Store]
     if read_only and not path.exists():
         raise StoreError(f"there is no store at {str(path)!r}; `python -m leaderboard build` makes it from the bundles")
     try:
-        connection = duckdb.connect(str(path), read_only=read_only)
+        connection = duckdb.connect(
+            str(path), read_only=read_only, config={"temp_directory": ""} if str(path) == IN_MEMORY else {}
+        )
     except duckdb.Error as error:
-        raise _refusal(error, path) from error
+        raise StoreError(explain(error, path)) from error
     try:
         _check_schema(connection, path, read_only=read_only)
         yield Store(connection, path)
     except duckdb.Error as error:
-        raise _refusal(error, path) from error
+        raise StoreError(explain(error, path)) from error
     finally:
         connection.close()
 
@@ -130,7 +160,11 @@ class Store:
         self._inside = False
 
     def write_split(self, manifest: SplitManifest, items: Sequence[Item]) -> None:
-        """Put a split and the order of its items in place of what the store holds of that split and version."""
+        """Put a split and the order of its items in place of what the store holds of that split and version.
+
+        Of a sealed split only a store in memory takes the items.
+        """
+        items = () if manifest.sealed and str(self.path) != IN_MEMORY else items
         self._replace(split_rows(manifest, items), {"split": manifest.split, "version": manifest.version})
 
     def write_submission(
@@ -143,15 +177,39 @@ class Store:
 
         Raises:
             ValueError: If a verdict is about no transcript of the submission.
-            StoreError: If the store cannot be written; then it holds what it held before.
+            StoreError: If the store cannot be written; then it holds what it held before. If the split is sealed, and
+                the store on disk.
         """
-        seats = None if tier == "released" else SEATS
+        if str(self.path) != IN_MEMORY and self._is_sealed(submission):
+            raise StoreError(f"{submission.ref} is sealed: a store on disk takes of it what `write_sealed` writes")
+        seats = None if tier == "released" else seats_of(submission)
         rows = submission_rows(submission, transcripts, verdicts, tier=tier, seats=seats)
         self._replace(rows, {"submission_id": submission.submission_id})
 
+    def write_sealed(self, submission: Submission, estimates: Sequence[Estimate], *, tier: Tier) -> None:
+        """Put a run on a sealed split, as a whole, in place of what the store holds under its `submission_id`."""
+        s, shown = submission, [e.model_copy(update={"tier": tier}).model_dump(mode="json") for e in estimates]
+        row: Row = (s.submission_id, s.split, s.version, tier, s.model_dump_json(), json.dumps(shown))
+        self._replace({"sealed": [row]}, {"submission_id": s.submission_id})
+
+    def sealed(self) -> tuple[Sealed, ...]:
+        """Runs on sealed splits, by `submission_id`."""
+        rows = self._run("SELECT submission, tier, estimates FROM sealed ORDER BY submission_id").fetchall()
+        return tuple(
+            Sealed(
+                Submission.model_validate_json(s), tier, tuple(Estimate.model_validate(e) for e in json.loads(found))
+            )
+            for s, tier, found in rows
+        )
+
+    def _is_sealed(self, submission: Submission) -> bool:
+        query = "SELECT manifest FROM splits WHERE split = ? AND version = ?"
+        held = self._run(query, [submission.split, submission.version]).fetchall()
+        return any(SplitManifest.model_validate_json(text).sealed for (text,) in held)
+
     def remove_submission(self, submission_id: str) -> None:
         """Take a submission and its evidence out; nothing happens where there is none of that name."""
-        tables = ("submissions", "transcripts", "verdicts", "scores", "labels")
+        tables = ("submissions", "transcripts", "verdicts", "scores", "labels", "readings", "sealed")
         self._replace({table: [] for table in tables}, {"submission_id": submission_id})
 
     def write_published(self, rows: Sequence[Published]) -> None:
@@ -252,6 +310,25 @@ class Store:
         names = (column[name].astype(str) for name in ("provider", "judge"))
         return Votes(*names, *(np.asarray(column[name], dtype=float) for name in ("vote", "human")))
 
+    def ratings(self, split: str, version: str, jury: str) -> Ratings:
+        """Every vote of a judge and label of a person on the attempts that were answered, in a fixed order."""
+        query = """SELECT s.submission_id, s.provider, v.transcript_id, t.item_id, coalesce(i.cluster, t.item_id),
+                coalesce(i.category, ''), length(coalesce(t.answer, '') || coalesce(t.justification, '')),
+                v.judge, v.kind, v.score
+            FROM submissions s JOIN transcripts t USING (submission_id)
+            JOIN verdicts v USING (submission_id, transcript_id)
+            LEFT JOIN items i ON i.split = s.split AND i.version = s.version AND i.item_id = t.item_id
+            WHERE s.split = ? AND s.version = ? AND s.jury = ? AND v.unit = 'item' AND v.score IS NOT NULL
+                AND v.kind IN ('model', 'human') AND s.kind = 'model'
+            ORDER BY s.submission_id, t.position, v.position"""
+        rows = self._run(query, [split, version, jury]).fetchall()
+        columns = list(zip(*rows, strict=True)) or [()] * len(Ratings._fields)
+        said, provider, attempt, item, cluster, category, _, judge, kind, _ = (
+            np.array(c, dtype=np.str_) for c in columns
+        )
+        characters, score = np.array(columns[6], dtype=np.int64), np.array(columns[9], dtype=np.float64)
+        return Ratings(said, provider, attempt, item, cluster, category, characters, judge, kind, score)
+
     def clusters(self, split: str, version: str) -> dict[str, str]:
         """Story, novel or case of each item of a split, by item; empty where the split was never stored."""
         query = "SELECT item_id, cluster FROM items WHERE split = ? AND version = ? ORDER BY position"
@@ -269,6 +346,10 @@ class Store:
             for row in self._run(f"SELECT * FROM {table} ORDER BY ALL").fetchall():  # noqa: S608
                 total.update(f"{table}\t{row!r}\n".encode())
         return total.hexdigest()
+
+    def rows(self, query: str, values: Values = ()) -> list[tuple[Any, ...]]:
+        """Rows of a question of one's own, in SQL; columns are those of `schema.sql`."""
+        return self._run(query, values).fetchall()
 
     def _run(self, query: str, values: Values = ()) -> "duckdb.DuckDBPyConnection":
         return self._connection.execute(query, values)
@@ -288,7 +369,7 @@ class Store:
             self._connection.commit()
             done = True
         except duckdb.Error as error:
-            raise _refusal(error, self.path) from error
+            raise StoreError(explain(error, self.path)) from error
         finally:
             self._inside = False
             if not done:
@@ -346,23 +427,3 @@ def _check_schema(connection: "duckdb.DuckDBPyConnection", path: Path, *, read_o
             f"the store {str(path)!r} has schema version {found!r} and this code writes {SCHEMA_VERSION}; {remedy}, or "
             "set DEERSTALKER_STORE to a new file and run `python -m leaderboard build`, which fills it from the bundles"
         )
-
-
-def _refusal(error: Exception, path: Path) -> StoreError:
-    """Say in one line what DuckDB met at the store, and what to do."""
-    text, where = " ".join(str(error).split()), f"the store {str(path)!r}"
-    held = re.search(r"\(PID (\d+)\)", text)
-    holder = f"process {held[1]}" if held else "another command"
-    elsewhere = "set DEERSTALKER_STORE to a file in a folder you may write"
-    known = {
-        "Could not set lock": f"{where} is in use by {holder}; try again when it has finished",
-        "with a different configuration": f"{where} is open in this process already; close it first",
-        "not a valid DuckDB database": f"{str(path)!r} is no DuckDB file; move it away or set DEERSTALKER_STORE",
-        "No space left": f"{where} cannot grow, the disk is full; nothing of this write was kept: free space, repeat",
-        "File too large": f"{where} may not grow further; nothing of this write was kept: raise the limit, repeat",
-        "Permission denied": f"{where} cannot be written: {text}; {elsewhere}",
-        "Read-only file system": f"{where} cannot be written: {text}; {elsewhere}",
-        "Is a directory": f"{where} is a folder; {elsewhere}",
-        "No such file or directory": f"{where} cannot be made: make its folder {str(path.parent)!r} first",
-    }
-    return StoreError(next((message for sign, message in known.items() if sign in text), f"{where}: {text}"))

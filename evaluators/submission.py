@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -13,7 +12,7 @@ from builders.values import SplitManifest
 from evaluators.models import public
 from evaluators.replies import total_cost, total_usage
 from evaluators.run import Outcome, count
-from evaluators.values import Model, Panel, Submission, Verdict
+from evaluators.values import Model, Panel, Submission
 
 
 def slug(text: str) -> str:
@@ -77,7 +76,9 @@ def submission(
     Args:
         said: What only the submitter knows, by the names of the fields of `Submission`.
     """
-    votes = [v for v in outcome.verdicts if v.kind == "model"]
+    # One walk over each kind of row: they may come from disk.
+    votes = [(v.judge, v.prompt_sha256, v.cost_usd) for v in outcome.verdicts if v.kind == "model"]
+    spent = [(t.usage, t.cost_usd) for t in outcome.transcripts]
     return Submission(
         submission_id=name,
         benchmark=manifest.benchmark,
@@ -89,17 +90,13 @@ def submission(
         epochs=epochs,
         model=public(model),
         jury=panel.name,
-        judges=tuple(sorted({v.judge for v in votes})),
-        prompt_sha256=tuple(sorted({v.prompt_sha256 for v in votes if v.prompt_sha256})),
+        judges=tuple(sorted({judge for judge, _, _ in votes})),
+        prompt_sha256=tuple(sorted({prompt for _, prompt, _ in votes if prompt})),
         date=date,
         code_version=code_version(),
-        counts=count(outcome, expected=expected),
-        usage=total_usage([t.usage for t in outcome.transcripts]),
-        cost_usd=total_cost([t.cost_usd for t in outcome.transcripts]),
-        jury_cost_usd=_jury_cost(votes),
+        counts=count(outcome, expected=expected, seats=panel.sitting),
+        usage=total_usage([usage for usage, _ in spent]),
+        cost_usd=total_cost([cost for _, cost in spent]),
+        jury_cost_usd=total_cost([cost for _, _, cost in votes]),
         **said,
     )
-
-
-def _jury_cost(votes: Sequence[Verdict]) -> float | None:
-    return total_cost([v.cost_usd for v in votes])

@@ -58,7 +58,10 @@ def parser() -> argparse.ArgumentParser:
         "--prompts", type=Path, metavar="DIR", help="prompt texts of your own, in the layout of evaluators/prompts"
     )
     _soup_options(p.add_argument_group("situation puzzles"))
+    _novel_options(p.add_argument_group("questions about novels"))
+    _case_options(p.add_argument_group("cases"))
     _jury_options(p.add_argument_group("jury"))
+    _cost_options(p.add_argument_group("cost and pace"))
     decoding = p.add_argument_group("decoding (what is left out is not sent)")
     decoding.add_argument("--temperature", type=float)
     decoding.add_argument("--top-p", type=float)
@@ -92,6 +95,35 @@ def _jury_options(group: Any) -> None:
     group.add_argument("--judge-api-base", metavar="URL", help="endpoint of all judges")
 
 
+def _cost_options(group: Any) -> None:
+    # Without defaults of their own: what is not said stays out of the run's record.
+    group.add_argument(
+        "--max-cost",
+        type=_above_zero,
+        metavar="USD",
+        help="stop before a call that could bring the journal's price beyond it",
+    )
+    group.add_argument(
+        "--max-seconds", type=_above_zero, metavar="S", help="begin no call later than this after the first"
+    )
+    group.add_argument(
+        "--price",
+        nargs="+",
+        action="extend",
+        metavar="[MODEL=]IN,OUT[,CACHED]",
+        help="USD per million tokens, where litellm's table has no price or another one",
+    )
+    group.add_argument("--yes", action="store_true", help="run although a price is unknown")
+    group.add_argument(
+        "--limits",
+        nargs="+",
+        action="append",
+        metavar="WORD",
+        help="[WHO] in_flight=N rpm=N tpm=N; WHO: a model, a service (openai) or an endpoint; without: every service",
+    )
+    group.add_argument("--no-cache", action="store_true", help="make every call anew; the journal keeps both replies")
+
+
 def _soup_options(group: Any) -> None:
     # Without defaults of their own: what is not said stays out of the submission's command.
     group.add_argument(
@@ -107,10 +139,49 @@ def _soup_options(group: Any) -> None:
     group.add_argument("--player", choices=("human",), help="a person asks at this terminal, --model names the person")
 
 
+def _novel_options(group: Any) -> None:
+    group.add_argument(
+        "--setting",
+        choices=("context", "question-only", "evidence"),
+        help="what is shown: the novel up to the answer (default), its title and author, or the evidence paragraphs",
+    )
+    group.add_argument(
+        "--max-context", type=_positive, metavar="N", help="most input tokens of the model (default: litellm's table)"
+    )
+    group.add_argument(
+        "--truncate", choices=("front",), help="cut novels that are too long, from the front: a condition of its own"
+    )
+
+
+def _case_options(group: Any) -> None:
+    group.add_argument(
+        "--scheme",
+        choices=("simple", "discussion", "revision"),
+        help="how a model is asked: at once (default), reasoning first, or examining its own answers as well",
+    )
+    group.add_argument(
+        "--grader-mode", type=int, choices=range(1, 6), help="what graders are shown; 5 (default) and 4 go by a rubric"
+    )
+    group.add_argument("--rubrics", type=Path, metavar="F", help="marking rubrics (default: those beside the split)")
+    group.add_argument(
+        "--grades", type=Path, metavar="F", help="people's grades of the answers, one JSON object a line"
+    )
+    group.add_argument(
+        "--practice", action="store_const", const=True, help="play the practice case too; it is never graded"
+    )
+
+
 def _positive(text: str) -> int:
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return value
+
+
+def _above_zero(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not more than 0")
     return value
 
 
@@ -125,7 +196,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         p.error("--judge-files needs --predictions: verdicts are on answers, bring both")
     if options.judges and options.judge_files:
         p.error("--judges and --judge-files exclude each other")
-    return guarded(lambda: _submit(p, options))
+    return guarded(lambda: _submit(p, options, argv))
 
 
 def guarded(command: Any) -> int:
@@ -135,16 +206,22 @@ def guarded(command: Any) -> int:
     from builders.hub import HubError
     from builders.release import ReleaseError
     from builders.splits import SplitError
+    from builders.vault import VaultError
     from evaluators.bundle import BundleError
     from evaluators.engines import WorkerLostError
     from evaluators.engines.shares import ShareError
     from evaluators.journal import JournalError
     from evaluators.jury import JuryError
+    from evaluators.limits import LimitError
     from evaluators.models import ModelError, ServiceRefusedError
     from evaluators.points import PointsError
     from evaluators.predictions import PredictionError
+    from evaluators.prices import PriceError
     from evaluators.prompts import PromptError
-    from evaluators.runner import ServiceDownError
+    from evaluators.record import RecordError
+    from evaluators.rubrics import RubricError
+    from evaluators.runner import RunEndedError, ServiceDownError
+    from evaluators.sealing import SealedRunError
     from evaluators.store import StoreError
 
     again = "what was paid for is kept; the same command goes on from there"
@@ -152,15 +229,19 @@ def guarded(command: Any) -> int:
         return int(command())
     except (
         *(SplitError, ReleaseError, BundleError, JuryError, ModelError),
-        *(PointsError, PredictionError, PromptError, ShareError, StoreError),
+        *(LimitError, PointsError, PredictionError, PriceError, PromptError),
+        *(RecordError, RubricError, ShareError, StoreError, VaultError),
     ) as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED
+    except SealedRunError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.code
     except ValidationError as error:
         first = error.errors()[0]
         print(f"error: {'.'.join(map(str, first['loc']))}: {first['msg']}, not {first['input']!r}", file=sys.stderr)
         return REFUSED
-    except (ServiceRefusedError, ServiceDownError, WorkerLostError) as error:
+    except (ServiceRefusedError, ServiceDownError, RunEndedError, WorkerLostError) as error:
         print(f"error: {error}\n{again}", file=sys.stderr)
     except (JournalError, HubError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -172,18 +253,24 @@ def guarded(command: Any) -> int:
     return OUTSIDE
 
 
-def _submit(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+def _submit(p: argparse.ArgumentParser, options: argparse.Namespace, argv: Sequence[str]) -> int:
+    from builders.splits import load_split
+    from evaluators.sealing import check_runnable, discreet
     from evaluators.session import open_session
 
-    session = open_session(options, refuse=p.error)
-    if options.dry_run:
-        print(session.quote())
-        return DONE
-    return _evaluate(session)
+    split = load_split(options.split, root=options.splits, sealed=True)
+    check_runnable(split.manifest)
+    with discreet(split.manifest):
+        session = open_session(options, split, refuse=p.error, argv=argv)
+        if options.dry_run:
+            print(session.quote())
+            return DONE
+        return _evaluate(session)
 
 
 def _evaluate(session: "Session") -> int:
-    from evaluators.report import report
+    from evaluators.report import report, report_sealed
+    from evaluators.sealed_bundle import SealedBundle
     from evaluators.store import open_store, store_path
     from evaluators.values import own_tier
 
@@ -192,8 +279,12 @@ def _evaluate(session: "Session") -> int:
         store.write_split(session.manifest, session.split.items)
     bundle = session.run()
     with open_store(store_path()) as store:
-        store.write_submission(*bundle, tier=own_tier(bundle.submission))
-        print(report(store, bundle.submission))
+        if isinstance(bundle, SealedBundle):
+            store.write_sealed(*bundle, tier=own_tier(bundle.submission))
+            print(report_sealed(bundle.submission, bundle.estimates))
+        else:
+            store.write_submission(*bundle, tier=own_tier(bundle.submission))
+            print(report(store, bundle.submission))
     print(f"bundle: {session.bundle_folder}")
     failed = bundle.submission.counts.failed
     if failed:

@@ -3,9 +3,13 @@
 import json
 from collections import defaultdict
 from collections.abc import Sequence
+from math import isfinite
 from typing import Protocol
 
-from builders.values import Soup, SplitManifest
+from builders.values import NovelQuestion, Soup, SplitManifest
+from evaluators.answers import CaseAnswer, SoupGame
+from evaluators.grades import grades
+from evaluators.grades import scores as score_case
 from evaluators.scores import METRICS, label, tally
 from evaluators.values import Published, PublishedScore, Submission, Tier, Transcript, Verdict
 
@@ -34,7 +38,9 @@ def split_rows(manifest: SplitManifest, items: Sequence[Item]) -> dict[str, list
     # Texts of a release that states no licence stay out of the store, and so off the pages.
     shown = not manifest.licence.startswith("LicenseRef-")
     texts: list[Row] = [
-        (manifest.split, manifest.version, i.model_dump_json()) for i in items if shown and isinstance(i, Soup)
+        (manifest.split, manifest.version, i.model_dump_json())
+        for i in items
+        if shown and isinstance(i, Soup | NovelQuestion)
     ]
     return {
         "puzzles": texts,
@@ -68,15 +74,20 @@ def submission_rows(
     scores: list[Row] = []
     labels: list[Row] = []
     for transcript_id, said in by_attempt.items():
-        by_rule = any(v.kind == "rule" for v in said)
+        if submission.protocol == "case":
+            continue
+        by_rule = any(v.kind == "rule" and v.unit == "item" for v in said)
         for metric in METRICS[submission.protocol]:
             if (score := tally(said, metric=metric, seats=seats)) is not None:
                 scores.append((name, transcript_id, score.metric, score.value, by_rule, json.dumps(score.votes)))
         if (found := label(said)) is not None:
             labels.append((name, transcript_id, found[1], found[0]))
+    if submission.protocol == "case":
+        for transcript in transcripts:
+            scores += _case_scores(name, transcript, by_attempt[transcript.transcript_id], seats)
     games = [(n, t, t.game) for n, t in enumerate(transcripts) if t.game is not None]
     for _, t, game in games:
-        measures = game.measures.items() if game.turns else ()
+        measures = game.measures.items() if not isinstance(game, SoupGame) or game.turns else ()
         scores += [(name, t.transcript_id, f"game {what}", value, False, "[]") for what, value in measures]
     placed = _fields(submission, "benchmark", "split", "version", "condition")
     whole = (submission.jury, submission.date, submission.model_dump_json())
@@ -86,8 +97,34 @@ def submission_rows(
         "verdicts": [(name, n, *_verdict(v)) for n, v in enumerate(verdicts)],
         "scores": scores,
         "games": [(name, n, t.transcript_id, t.item_id, t.epoch, game.model_dump_json()) for n, t, game in games],
+        "readings": [(name, t.transcript_id, t.novel.model_dump_json()) for t in transcripts if t.novel is not None],
         "labels": labels,
     }
+
+
+def _case_scores(name: str, transcript: Transcript, verdicts: Sequence[Verdict], seats: int | None) -> list[Row]:
+    """Scores of one case: of each question `overall q2` and so on, of each stage `stage 03`, and their means.
+
+    Human grades make the same scores under `human overall q2`, where people graded every answer to the question.
+    """
+    if not isinstance(transcript.answer, CaseAnswer):
+        return []
+    found: dict[str, float] = {}
+    for kind, prefix in (("model", ""), ("human", "human ")):
+        if kind == "human" and not any(v.kind == "human" for v in verdicts):
+            continue
+        own = score_case(grades(transcript, verdicts, seats=seats, kind=kind))
+        for metric in METRICS["case"]:
+            values = getattr(own, metric)
+            found |= {f"{prefix}{metric} q{n}": value for n, value in enumerate(values, start=1)}
+            found[f"{prefix}{metric}"] = values.mean()
+        found |= {f"{prefix}stage {n:02}": value for n, value in enumerate(own.instantaneous)}
+    silent = transcript.no_answer
+    return [
+        (name, transcript.transcript_id, metric, float(value), silent, "[]")
+        for metric, value in found.items()
+        if isfinite(value)
+    ]
 
 
 def published_rows(rows: Sequence[Published]) -> dict[str, list[Row]]:
@@ -101,7 +138,9 @@ def published_score_rows(rows: Sequence[PublishedScore]) -> dict[str, list[Row]]
 
 
 def _transcript(transcript: Transcript) -> Row:
-    said = transcript.answer.texts if transcript.answer else (None, None)
+    # A case may be sealed: what was said about it stays in the bundle.
+    told = transcript.answer is not None and transcript.protocol != "case"
+    said = transcript.answer.texts if transcript.answer and told else (None, None)
     head = _fields(transcript, "transcript_id", "item_id", "epoch")
     return (*head, *said, transcript.failure, transcript.no_answer, transcript.cost_usd)
 

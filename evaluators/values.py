@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, model_validator
 
 from builders.values import ItemId, Name, Protocol, Sha256, Value, Version
-from evaluators.answers import SoupAnswer, SoupGame
+from evaluators.answers import CaseAnswer, Game, NovelAnswer, NovelRecord, SoupAnswer
 
 HexId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
 Label = Annotated[
@@ -127,7 +127,13 @@ def _kind(value: Any) -> str:
     return str(value.get("kind", "riddle") if isinstance(value, dict) else getattr(value, "kind", "riddle"))
 
 
-Answer = Annotated[Annotated[RiddleAnswer, Tag("riddle")] | Annotated[SoupAnswer, Tag("soup")], Discriminator(_kind)]
+Answer = Annotated[
+    Annotated[RiddleAnswer, Tag("riddle")]
+    | Annotated[SoupAnswer, Tag("soup")]
+    | Annotated[NovelAnswer, Tag("novel")]
+    | Annotated[CaseAnswer, Tag("case")],
+    Discriminator(_kind),
+]
 
 
 class Transcript(Value):
@@ -143,7 +149,8 @@ class Transcript(Value):
     messages: tuple[Message, ...] = ()
     answer: Answer | None = None
     failure: Failure | None = None
-    game: SoupGame | None = Field(None, description="The record of the turns, where the protocol has turns.")
+    novel: NovelRecord | None = Field(None, description="What was shown of the novel, where the item is about one.")
+    game: Game | None = Field(None, description="The record of the turns, where the protocol has turns.")
     usage: Usage = Usage()
     cost_usd: float | None = Field(None, ge=0, description="Price of the reply that counted; None: unknown.")
     seconds: float | None = Field(
@@ -176,7 +183,10 @@ class Verdict(Value):
     judge: Label
     provider: Provider | None = Field(None, description="Maker of the judge; None for people and rules.")
     kind: Literal["model", "human", "author", "rule"]
-    unit: str = Field("item", description="`item`, or the question, step or point judged.")
+    unit: str = Field(
+        "item",
+        description="`item`, or the part judged: `answer`, a letter; `s03.q2`, a case's question.",
+    )
     score: float | None = Field(None, ge=0, description="In the metric's own unit; riddle: 0 or 1, both parts right.")
     marks: dict[str, bool] = Field(
         default_factory=dict, description="The parts of the score, for example is_answer_correct."
@@ -219,7 +229,7 @@ class Panel(Value):
 
     name: Name
     title: str
-    seats: tuple[Seat, ...] = Field(min_length=3)
+    seats: tuple[Seat, ...] = Field(min_length=1)
     excludes_own_provider: bool = Field(
         True, description="False only for plumbing checks, where one model fills all seats."
     )
@@ -228,9 +238,14 @@ class Panel(Value):
     def _three_sit(self) -> "Panel":
         if len({s.judge for s in self.seats}) != len(self.seats):
             raise ValueError("two seats have the same judge name")
-        if sum(not s.reserve for s in self.seats) != 3:
-            raise ValueError("a panel has exactly three seats that are not reserves")
+        if self.sitting != 3 and len(self.seats) != 1:
+            raise ValueError("a panel has exactly three seats that are not reserves, or is a single grader")
         return self
+
+    @property
+    def sitting(self) -> int:
+        """How many judges mark an answer: three, or one where the panel is a single grader of cases."""
+        return sum(not s.reserve for s in self.seats)
 
 
 class Counts(Value):
@@ -315,7 +330,10 @@ def own_tier(submission: Submission) -> Tier:
 
 
 class Estimate(Value):
-    """A published number: one model, one split, one method, one estimand. All shares are fractions in [0, 1]."""
+    """A published number: one model, one split, one method, one estimand.
+
+    Shares are fractions in [0, 1]; grades of cases run from 0 to 3 (`evaluators.scores.FULL_MARKS`).
+    """
 
     benchmark: Name
     split: Name
@@ -326,7 +344,7 @@ class Estimate(Value):
     provider: Name
     metric: str
     estimand: Literal["these items", "items like these"]
-    method: Literal["layton", "ppi", "betabin", "lsre", "wilson", "cluster-t"]
+    method: Literal["layton", "ppi", "betabin", "lsre", "wilson", "cluster-t", "bootstrap"]
     value: float
     low: float
     high: float

@@ -8,7 +8,11 @@ python -m leaderboard leaks DIR                   look for keys and unpublished 
 python -m leaderboard health                      an issue where a scheduled workflow failed
 python -m leaderboard diagnose SPLIT              what to read before a board is published
 python -m leaderboard compare SPLIT FIRST SECOND  is one model better than another
+python -m leaderboard cases                       how people and models go about cases, from their bundles
+python -m leaderboard agreement SPLIT             people, judges and the jury among each other
+python -m leaderboard panels SPLIT                which judges give the narrowest honest interval at what cost
 python -m leaderboard export --format F           results in the formats of others, or proposed on the Hub
+python -m leaderboard publish-labels BENCHMARK   answers with verdicts and labels as a dataset on the Hub
 python -m leaderboard demo                        a whole leaderboard from a tiny local model
 python -m leaderboard coverage                    how often the intervals hold, by simulation
 """
@@ -24,8 +28,12 @@ COMMANDS = {
     "build": ("leaderboard.build", "estimate, rank and write the site from the bundles and the store"),
     "import-layton": ("leaderboard.import_layton", "put layton-eval's released verdicts and labels into the store"),
     "export": ("leaderboard.export", "write results for Community Evals, Every Eval Ever, model cards or Inspect"),
+    "publish-labels": ("leaderboard.publish_labels", "publish answers with verdicts and labels as a dataset"),
     "diagnose": ("leaderboard.diagnose", "what a maintainer reads before a board is published"),
+    "cases": ("leaderboard.case_report", "how people and models go about cases: order of visits, features, outliers"),
     "compare": ("leaderboard.versus", "is one model better than another, on the items both answered"),
+    "agreement": ("leaderboard.agree", "how far people, judges and the jury agree"),
+    "panels": ("leaderboard.panels", "every jury that the stored votes could make: width, bias and cost"),
     **{name: ("leaderboard.changes", text) for name, text in CHANGES.items()},
 }
 # Written by modules with options of their own; imported when they are called.

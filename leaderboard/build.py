@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from evaluators.estimate import Split
     from evaluators.fit import Fits
     from evaluators.store import Store
-    from leaderboard.boards import Board
-    from leaderboard.soup_boards import SoupBoard
+    from leaderboard.pages import AnyBoard
 
 SITE = Path(__file__).parent.parent / "site"
 OUT = Path("build/site")
@@ -41,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs", type=Path, nargs="+", default=[], metavar="DIR", help="bundles of your own runs: tier scored-here"
     )
     parser.add_argument("--splits", type=Path, default=Path("splits"), metavar="DIR", help="built splits")
+    parser.add_argument(
+        "--labels", type=Path, default=Path("leaderboard/labels"), metavar="DIR", help="labels of people"
+    )
     parser.add_argument("--records", type=Path, default=RECORDS, metavar="FILE", help="the results changelog")
     parser.add_argument("--out", type=Path, default=OUT, metavar="DIR", help="replaced whole (default: build/site)")
 
@@ -58,7 +60,7 @@ def main(arguments: argparse.Namespace) -> int:
 
     history = read_history(arguments.records)
     with open_store(store_path()) as store:
-        ingest(store, arguments.submissions, arguments.runs, arguments.splits, history)
+        ingest(store, arguments.submissions, arguments.runs, arguments.splits, history, labels=arguments.labels)
         print(build_site(store, arguments.out, history))
     return 0
 
@@ -86,15 +88,20 @@ def build_site(
     """
     from builders.folders import replace_folder
     from leaderboard.boards import boards
+    from leaderboard.case_boards import case_boards
     from leaderboard.datafiles import write_data
+    from leaderboard.novel_boards import novel_boards
     from leaderboard.pages import write_pages
+    from leaderboard.sealed_boards import sealed_boards
     from leaderboard.soup_boards import soup_boards
 
     if out.exists() and any(out.iterdir()) and not (out / MARK).exists():
         raise SiteError(f"{out} holds something that this command did not make; give another folder with --out")
     riddles = boards(store, history, fit=fit) if fit else boards(store, history)
-    found: list[Board | SoupBoard] = [*riddles, *soup_boards(store)]
-    newest = max((s.submission.date for s in store.submissions()), default="2026-01-01")
+    found: list[AnyBoard] = [*riddles, *soup_boards(store), *novel_boards(store), *case_boards(store)]
+    found += sealed_boards(store)
+    days = {s.submission.date for s in store.submissions()} | {s.submission.date for s in store.sealed()}
+    newest = max(days, default="2026-01-01")
     with replace_folder(out) as new:
         shutil.copytree(SITE, new, dirs_exist_ok=True, ignore=shutil.ignore_patterns("_build"))
         (new / MARK).touch()
@@ -106,7 +113,7 @@ def build_site(
     return out / "_build" / "index.html"
 
 
-def _name_pages(config: Path, found: "Sequence[Board | SoupBoard]") -> None:
+def _name_pages(config: Path, found: "Sequence[AnyBoard]") -> None:
     import yaml
 
     listed = [{board.title: f"{board.split}.md"} for board in found]
@@ -118,7 +125,8 @@ def _name_pages(config: Path, found: "Sequence[Board | SoupBoard]") -> None:
         {"Large runs": "large-runs.md"},
         {"History": "history.md"},
     ]
-    nav = {"nav": [*pages, {"Method": "method.md"}, *coverage, *reanalysis, *submit, {"Data": "data.md"}]}
+    alike = [{"Benchmarks compared": "similarity.md"}]
+    nav = {"nav": [*pages, {"Method": "method.md"}, *coverage, *alike, *reanalysis, *submit, {"Data": "data.md"}]}
     with config.open("a", encoding="utf-8") as file:
         file.write("\n" + yaml.safe_dump(nav, sort_keys=False, allow_unicode=True))
 

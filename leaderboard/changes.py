@@ -196,7 +196,7 @@ def headline(places: argparse.Namespace, history: History, s: Submission) -> flo
     from leaderboard.ingest import ingest
 
     with open_store(":memory:") as store:
-        ingest(store, places.submissions, (), places.splits, history)
+        ingest(store, places.submissions, (), places.splits, history, labels=places.submissions.parent / "labels")
         fits = fit_split(rows(store, s.split, s.version, s.jury))
         found = figures(estimate_split(store, s.split, s.version, s.jury, s.condition, fits=fits))
     own = [e for e in found if e.submission_id == s.submission_id and e.estimand == LIKE]

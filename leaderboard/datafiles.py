@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evaluators.values import Estimate
-from leaderboard.boards import Board
-from leaderboard.soup_boards import SoupBoard
+from leaderboard.pages import AnyBoard
 
 # A spreadsheet takes a cell that begins so for a formula, and would run what a model's name says.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def write_data(board: Board | SoupBoard, folder: Path) -> None:
+def write_data(board: AnyBoard, folder: Path) -> None:
     """Write `<split>.json`, `.csv` and `.parquet`; equal boards make equal bytes.
 
     Raises:
@@ -26,7 +25,7 @@ def write_data(board: Board | SoupBoard, folder: Path) -> None:
     _write_parquet(board.estimates, folder / f"{board.split}.parquet")
 
 
-def as_json(board: Board | SoupBoard) -> str:
+def as_json(board: AnyBoard) -> str:
     """The estimates and the published figures of a split as one JSON object."""
     content = {
         "split": board.split,

@@ -88,7 +88,12 @@ def _steps(options: argparse.Namespace, solver: list[str], jury: list[str]) -> i
             calibrate,
             [*where, *jury, *calm, "--limit", str(GOLD), "--out", str(runs / "gold")],
         ),
-        ("evaluators.submit", submit, [*where, *solver, *jury, "--limit", str(RIDDLES), "--out", str(runs / "model")]),
+        # --yes: whoever names a model here has asked for its calls; the price of six riddles stops no demo.
+        (
+            "evaluators.submit",
+            submit,
+            [*where, *solver, *jury, "--yes", "--limit", str(RIDDLES), "--out", str(runs / "model")],
+        ),
         ("leaderboard", leaderboard, ["build", "--runs", str(runs), "--splits", splits, "--out", site]),
     ]
     for number, (module, run, arguments) in enumerate(steps, start=1):

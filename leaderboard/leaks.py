@@ -4,9 +4,11 @@ What is found is named by file and kind and never quoted: this output is public,
 """
 
 import argparse
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +16,12 @@ if TYPE_CHECKING:
     from builders.splits import Split
 
 RUN = 8  # words in a row that give an unpublished text away
+# Words in a row (of Chinese: characters) that are a passage of a novel and no turn of phrase; a judge or a model that
+# quotes a clue in half a sentence stays below.
+PASSAGE = 25
+_WORD = r"[\u3400-\u4dbf\u4e00-\u9fff]|[^\W\u3400-\u4dbf\u4e00-\u9fff]+"
+# Labels of paragraphs, as prompts show them, and line ends as JSON writes them: they would cut a passage in pieces.
+_BETWEEN = re.compile(r"\[\d+\]|\\[nrt]")
 MOST_BYTES = 512 * 2**20
 
 
@@ -37,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="what is about to leave: site, bundle, record")
     p.add_argument("--splits", type=Path, default=Path("splits"), metavar="DIR", help="where built splits are")
     p.add_argument("--keep-out", nargs="*", default=[], metavar="SPLIT", help="built splits of which nothing may stand")
+    p.add_argument("--novels-of", nargs="*", default=[], metavar="SPLIT", help="splits of whose novels none may stand")
     return p
 
 
@@ -46,8 +55,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     from builders.splits import SplitError, load_split
 
     try:
-        unpublished = unpublished_of([load_split(ref, root=options.splits) for ref in options.keep_out])
+        unpublished = unpublished_of([load_split(ref, root=options.splits, sealed=True) for ref in options.keep_out])
         found = sorted({leak for folder in options.folders for leak in find_leaks(folder, unpublished)})
+        for ref in options.novels_of:
+            found += sorted(set(find_passages(options.folders, _novels(ref, options.splits))))
     except (SplitError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -59,7 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def unpublished_of(splits: "Sequence[Split]") -> Unpublished:
-    """Canaries, ids and runs of words of splits that are not published."""
+    """Canaries, ids and runs of words of splits that are not published; a sealed one is opened in memory for it."""
+    from builders.sealed import texts_of
     from evaluators.check.detect import words
 
     strings, runs = set(), set()
@@ -67,9 +79,8 @@ def unpublished_of(splits: "Sequence[Split]") -> Unpublished:
         strings.add(split.manifest.canary)
         strings |= {item.id for item in split.items if len(item.id) >= 8}
         for item in split.items:
-            for text in item.model_dump(exclude={"image", "id", "cluster", "url"}).values():
-                if isinstance(text, str):
-                    runs |= set(_runs(words(text)))
+            for text in texts_of(item):
+                runs |= set(_runs(words(text)))
     return Unpublished(frozenset(strings), frozenset(runs))
 
 
@@ -84,9 +95,7 @@ def find_leaks(folder: Path, unpublished: Unpublished) -> Iterator[Leak]:
 
     if not folder.exists():
         raise FileNotFoundError(f"there is no {str(folder)!r} to search")
-    for path in sorted([folder] if folder.is_file() else folder.rglob("*")):
-        if path.is_symlink() or not path.is_file():
-            continue
+    for path in _files(folder):
         name = str(path)
         text = _text(path)
         if KEYS.search(text):
@@ -95,6 +104,49 @@ def find_leaks(folder: Path, unpublished: Unpublished) -> Iterator[Leak]:
             yield Leak(name, "a canary or an id of an unpublished split")
         if unpublished.runs and any(run in unpublished.runs for run in _runs(words(text))):
             yield Leak(name, f"{RUN} words in a row of an unpublished item")
+
+
+def find_passages(folders: Sequence[Path], novels: Iterable[tuple[str, str]]) -> Iterator[Leak]:
+    """Search every file for passages of novels, of which only one is held at a time.
+
+    Args:
+        folders: What is about to leave.
+        novels: Key and whole text of each novel.
+
+    Raises:
+        OSError: If a file cannot be read, or is too large to be searched.
+    """
+    leaving: dict[bytes, str] = {}  # the first file in which each run of words stands
+    for path in (path for folder in folders for path in _files(folder)):
+        text = _BETWEEN.sub(" ", unescape(_text(path)))
+        for run in _runs(_tokens(text), PASSAGE):
+            leaving.setdefault(run, str(path))
+    for key, text in novels:
+        for run in _runs(_tokens(text), PASSAGE):
+            if run in leaving:
+                yield Leak(leaving[run], f"{PASSAGE} words in a row of novel {key}")
+
+
+def _novels(ref: str, root: Path) -> Iterator[tuple[str, str]]:
+    from builders.novels import open_novels, pinned_novels
+    from builders.splits import load_split
+
+    split = load_split(ref, root=root)
+    novels = open_novels(split, root=root, ref=ref, in_flight=1)
+    for key in pinned_novels(split):
+        yield key, "\n".join(p.text for p in novels.paragraphs(key))
+
+
+def _tokens(text: str) -> list[str]:
+    from evaluators.check.detect import fold
+
+    return re.findall(_WORD, fold(text))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in sorted([folder] if folder.is_file() else folder.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            yield path
 
 
 def _text(path: Path) -> str:
@@ -108,9 +160,25 @@ def _text(path: Path) -> str:
             data = reader.read(MOST_BYTES)
             if reader.read(1):
                 raise OSError(f"{path}: unpacks to too much to be searched, so it may not leave")
+    if path.suffix == ".parquet":
+        return _unpacked(path)
     return data.decode("utf-8", errors="replace")
 
 
-def _runs(tokens: Sequence[str]) -> Iterator[bytes]:
-    for start in range(len(tokens) - RUN + 1):
-        yield blake2b(" ".join(tokens[start : start + RUN]).encode(), digest_size=12).digest()
+def _unpacked(path: Path) -> str:
+    """Every value and all metadata of a Parquet file: compressed, no word could be found in it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            if sum(file.metadata.row_group(i).total_byte_size for i in range(file.num_row_groups)) > MOST_BYTES:
+                raise OSError(f"{path}: unpacks to too much to be searched, so it may not leave")
+            return f"{file.schema_arrow.metadata}\n{file.read().to_pylist()}"
+    except pa.ArrowException as error:
+        raise OSError(f"{path}: not readable as Parquet, so it cannot be searched and may not leave") from error
+
+
+def _runs(tokens: Sequence[str], length: int = RUN) -> Iterator[bytes]:
+    for start in range(len(tokens) - length + 1):
+        yield blake2b(" ".join(tokens[start : start + length]).encode(), digest_size=12).digest()

@@ -9,10 +9,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from leaderboard.boards import TIERS, Board
+from leaderboard.case_boards import CaseBoard
 from leaderboard.coverage import table
+from leaderboard.novel_boards import NovelBoard
 from leaderboard.records import NO_HISTORY, History
+from leaderboard.sealed_boards import SealedBoard
+from leaderboard.similarity_page import maps
 from leaderboard.soup_boards import GENRES, SoupBoard
 
+AnyBoard = Board | SoupBoard | NovelBoard | CaseBoard | SealedBoard
 # Result of `python -m leaderboard coverage --out`, kept with its seed and commit.
 STUDY = Path(__file__).with_name("coverage.json")
 TEMPLATES = Path(__file__).with_name("templates")
@@ -21,8 +26,8 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _JOINERS = frozenset("\u200c\u200d\n")
 
 
-def write_pages(boards: Sequence[Board | SoupBoard], folder: Path, history: History = NO_HISTORY) -> None:
-    """Write front page, boards, games, downloads, the history and, where there is one, the re-analysis.
+def write_pages(boards: Sequence[AnyBoard], folder: Path, history: History = NO_HISTORY) -> None:
+    """Write front page, boards, games, questions, benchmarks compared, downloads, history and any re-analysis.
 
     Raises:
         OSError: If a page cannot be written.
@@ -32,6 +37,8 @@ def write_pages(boards: Sequence[Board | SoupBoard], folder: Path, history: Hist
     for name in ("index", "data", "history", *(["reanalysis"] if any(b.reread for b in boards) else [])):
         text = templates.get_template(f"{name}.md.jinja").render(boards=boards, tiers=TIERS, history=history)
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    text = templates.get_template("similarity.md.jinja").render(maps=maps(boards))
+    (folder / "similarity.md").write_text(text, encoding="utf-8")
     if STUDY.exists():
         result = json.loads(STUDY.read_text(encoding="utf-8"))
         text = templates.get_template("coverage.md.jinja").render(result=result, table=Markup(table(result)))  # noqa: S704
@@ -41,9 +48,12 @@ def write_pages(boards: Sequence[Board | SoupBoard], folder: Path, history: Hist
         if isinstance(board, SoupBoard) and board.games:
             text = templates.get_template("games.md.jinja").render(board=board)
             (folder / f"games-{board.split}.md").write_text(text, encoding="utf-8")
+        if isinstance(board, NovelBoard) and board.asked:
+            text = templates.get_template("questions.md.jinja").render(board=board)
+            (folder / f"questions-{board.split}.md").write_text(text, encoding="utf-8")
 
 
-def render_board(board: Board | SoupBoard, templates: Environment | None = None) -> str:
+def render_board(board: AnyBoard, templates: Environment | None = None) -> str:
     """The Markdown of one board."""
     return (templates or _environment()).get_template(board.template).render(board=board, tiers=TIERS, genres=GENRES)
 

@@ -2,15 +2,37 @@
 
 import csv
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from builders.values import Value
 from evaluators.values import Published, PublishedScore
 
 V = TypeVar("V", bound=Value)
 FOLDER = Path(__file__).with_name("published")
+
+
+class PublishedModel(Value):
+    """What a paper says of a model that its tables score."""
+
+    model: str = Field(description="As the table of scores prints it.")
+    listed_as: str = Field(description="As the table of models prints it; a variant has the date of its base.")
+    provider: str
+    released: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$")
+    kind: Literal["cModel", "rModel"] = Field(description="Completion or reasoning model.")
+    table: str
+    citation: str
+
+
+class PublishedCorrelation(Value):
+    """How the scores of two benchmarks correlate, as a paper prints it."""
+
+    first: str
+    second: str
+    r: float = Field(ge=-1, le=1)
+    table: str
+    citation: str
 
 
 def read_published(folder: Path = FOLDER) -> tuple[Published, ...]:
@@ -29,6 +51,24 @@ def read_published_scores(folder: Path = FOLDER / "scores") -> tuple[PublishedSc
         ValueError: If a row is not a published score; the message names file and line.
     """
     return _read(folder, PublishedScore)
+
+
+def read_published_models(folder: Path = FOLDER / "models") -> tuple[PublishedModel, ...]:
+    """Read what papers say of the models they score.
+
+    Raises:
+        ValueError: If a row is not such a statement; the message names file and line.
+    """
+    return _read(folder, PublishedModel)
+
+
+def read_published_correlations(folder: Path = FOLDER / "correlations") -> tuple[PublishedCorrelation, ...]:
+    """Read printed correlations between benchmarks.
+
+    Raises:
+        ValueError: If a row is not a correlation; the message names file and line.
+    """
+    return _read(folder, PublishedCorrelation)
 
 
 def _read(folder: Path, kind: type[V]) -> tuple[V, ...]:

@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import NamedTuple, get_args
 
+import numpy as np
+
+from builders import BENCHMARKS
 from builders.values import Genre, Soup
 from evaluators.answers import SoupBelief, SoupTurn
 from evaluators.estimate import RANKED
@@ -60,6 +63,7 @@ class SoupSection(NamedTuple):
     ranked: tuple[SoupLine, ...]
     self_reported: tuple[SoupLine, ...]
     human: bool  # whether a human baseline was measured alike
+    labelled: int  # games whose reconstruction people marked too; 0: nothing ties the jury to people
     estimates: tuple[Estimate, ...]
 
 
@@ -125,7 +129,7 @@ class SoupBoard(NamedTuple):
     @property
     def printed(self) -> tuple[Printed, ...]:
         """The published scores, laid out as tables."""
-        return tuple(_printed(table, self.published) for table in dict.fromkeys(p.table for p in self.published))
+        return tuple(lay_out(table, self.published) for table in dict.fromkeys(p.table for p in self.published))
 
     @property
     def sample(self) -> bool:
@@ -146,7 +150,8 @@ class SoupBoard(NamedTuple):
 def soup_boards(store: Store) -> tuple[SoupBoard, ...]:
     """Work out one board for every split of puzzles that has players or published scores, by name."""
     stored = [s.submission for s in store.submissions() if s.submission.protocol == "soup"]
-    published = store.published_scores()
+    soups = {b.name for b in BENCHMARKS if b.protocol == "soup"}
+    published = tuple(p for p in store.published_scores() if p.benchmark in soups)
     benchmark = {s.split: s.benchmark for s in stored} | {p.split: p.benchmark for p in published}
     found = [_board(store, split, benchmark[split], stored, published) for split in sorted(benchmark)]
     return tuple(board._replace(languages=_languages(board, found)) for board in found)
@@ -207,8 +212,16 @@ def _section(store: Store, split: str, key: tuple[str, str, str], submissions: S
         tuple(line for line in lines if line.like.tier in RANKED),
         tuple(line for line in lines if line.like.tier not in RANKED),
         bool(human) and not condition.startswith("player=human"),
+        _labelled(store, split, key, submissions),
         estimates,
     )
+
+
+def _labelled(store: Store, split: str, key: tuple[str, str, str], submissions: Sequence[Submission]) -> int:
+    version, jury, _ = key
+    alike = {s.submission_id for s in submissions if (s.version, s.jury, s.condition) == key}
+    attempts = store.attempts(split, version, jury)
+    return sum(int(np.isfinite(attempts[name].human).sum()) for name in sorted(alike & set(attempts)))
 
 
 def _line(
@@ -342,7 +355,8 @@ def _games(store: Store, split: str, submissions: Sequence[Submission]) -> tuple
     return tuple(found)
 
 
-def _printed(table: str, published: Sequence[PublishedScore]) -> Printed:
+def lay_out(table: str, published: Sequence[PublishedScore]) -> Printed:
+    """Lay the published scores of one table out in its rows and columns."""
     scores = [p for p in published if p.table == table]
     by_genre = len({p.category for p in scores}) > 1
     cells = {(p.model, p.condition, p.category if by_genre else p.metric): p for p in scores}

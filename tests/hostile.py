@@ -263,4 +263,58 @@ FILES = [
     Hostile("a name that turns", on_disk(lambda f: (f / f"a{BIDI}b").touch()), "other-file"),
     Hostile("a thousand files", on_disk(lambda f: [(f / f"f{n}").touch() for n in range(1000)]), "too-many-files"),
 ]  # fmt: skip
+
+
+def game(**fields: Any) -> Spoil:
+    """Change the first game of a bundle of games."""
+    return rows(TRANSCRIPTS, lambda read: read[0]["game"].update(fields))
+
+
+def setting(**fields: Any) -> Spoil:
+    return rows(TRANSCRIPTS, lambda read: read[0]["game"]["settings"].update(fields))
+
+
+def turn(**fields: Any) -> Spoil:
+    return rows(TRANSCRIPTS, lambda read: read[0]["game"]["turns"][0].update(fields))
+
+
+ASKED = {"question": "Is it so?", "answer": "yes"}
+BELIEF = {"logic": [], "details": [], "conclusion": "thus"}
+RIDDLE = {"answer": "a clock", "justification": "it ticks"}
+SOUP = "player=human;responder=openai/host;turns=2;points=55555555"
+# What is done to a bundle of games.
+GAMES = [
+    Hostile("a condition of riddles", said(condition="hints=0"), "condition"),
+    Hostile("a condition made up", said(condition="agent=better;responder=x;points=55555555"), "condition"),
+    Hostile("a model that passes for a person", said(condition=SOUP), "condition"),
+    Hostile("a person with a model's condition", model(provider="human"), "condition"),
+    Hostile("an endless condition", said(condition="agent=full;responder=" + "x" * 20_000), "name"),
+    Hostile("a riddle's answer to a puzzle", row(TRANSCRIPTS, answer=RIDDLE), "mixed"),
+    Hostile("a game that nobody played", row(TRANSCRIPTS, game=None), "game"),
+    Hostile("a turn too many", game(turns=[ASKED] * 3), "game"),
+    Hostile("a game cut short", game(turns=[ASKED]), "game"),
+    Hostile("another responder in one game", setting(responder="acme/kind"), "game"),
+    Hostile("more turns than the condition says", setting(max_turns=30), "game"),
+    Hostile("other points for one game", game(points_sha256="5" * 8 + "6" * 56), "game"),
+    Hostile("a thousand turns", game(turns=[ASKED] * 1000), "game"),
+    Hostile("fewer calls than turns", game(calls=1), "game"),
+    Hostile("a belief after the end", game(beliefs=[{"turn": 9, **BELIEF}]), "game"),
+    Hostile("beliefs out of order", game(beliefs=[{"turn": 2, **BELIEF}, {"turn": 1, **BELIEF}]), "game"),
+    Hostile("a question from nowhere", turn(question="Will you tell me?"), "game"),
+    Hostile("an answer that is none of three", turn(answer="perhaps"), "row"),
+    Hostile("a question turned around", turn(question=f"Is it {BIDI}?", candidates=[]), "hidden"),
+    Hostile("a key in an analysis", turn(analysis=SECRET), "key"),
+    Hostile("an analysis without end", turn(analysis="w " * 150_000), "long-text"),
+    Hostile("a score that is not that of its parts", row(VERDICTS, score=1.0), "score"),
+    Hostile("a part beyond its share", row(VERDICTS, parts={"logic": 9.0, "details": 0.0, "conclusion": 0.0}), "score"),
+    Hostile("a part too few", row(VERDICTS, parts={"logic": 1.0}, score=0.3), "score"),
+    Hostile(
+        "full marks from poor similarities",
+        row(VERDICTS, parts={"logic": 1.0, "details": 1.0, "conclusion": 1.0}, score=1.0),
+        "score",
+    ),
+    Hostile("a reply without similarities", row(VERDICTS, reply="excellent"), "score"),
+    Hostile("deep similarities", row(VERDICTS, reply="[" * 50_000), "score"),
+    Hostile("no points", row(VERDICTS, reply='{"logic": [], "details": [], "conclusion": []}'), "score"),
+]  # fmt: skip
 HOSTILE = (*DESCRIPTION, *EVIDENCE, *FILES)

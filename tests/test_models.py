@@ -1,6 +1,5 @@
 """One attempt at one call: what comes back from a real litellm against a loopback server."""
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -8,6 +7,7 @@ import pytest
 
 from evaluators.models import AttemptFailed, ModelError, ServiceRefusedError, attempt, prepare, provider_of, retry_after
 from evaluators.protocols.riddle import SolverReply
+from evaluators.run import run_calls
 from evaluators.values import Decoding, Image, Message, Model, Reply, Usage
 from tests.servers.model_server import Answer, ModelServer
 
@@ -16,7 +16,7 @@ HELLO = (Message(role="user", text="hello"),)
 
 def call(server: ModelServer, *, limit: float = 30, messages: tuple[Message, ...] = HELLO, **decoding: object) -> Reply:
     model = Model(name="openai/any", provider="maker", api_base=server.url, decoding=Decoding.model_validate(decoding))
-    return asyncio.run(attempt(model, messages, schema=SolverReply, limit=limit))
+    return run_calls(attempt(model, messages, schema=SolverReply, limit=limit))
 
 
 def test_a_reply_carries_text_usage_snapshot_and_unknown_price() -> None:
@@ -47,7 +47,7 @@ def test_a_known_model_has_a_price() -> None:
         lambda *_: Answer(content="hi", usage={"prompt_tokens": 1000, "completion_tokens": 100})
     ) as server:
         model = Model(name="openai/gpt-5.1", provider="openai", api_base=server.url)
-        reply = asyncio.run(attempt(model, HELLO, schema=None, limit=30))
+        reply = run_calls(attempt(model, HELLO, schema=None, limit=30))
     assert reply.cost_usd is not None
     assert reply.cost_usd > 0
 

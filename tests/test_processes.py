@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators.engines.shares import deal
+from evaluators.engines.shares import _part, deal
 from evaluators.journal import Journal, JournalError
 from evaluators.journals import RUN, WORKERS, WorkerJournal, merge, worker_journals
+from evaluators.limits import Limits
 from evaluators.submit import main as submit
 from evaluators.values import Reply
 from tests.made import riddle, write_made_split
@@ -195,3 +196,10 @@ def test_a_game_of_many_turns_is_played_by_one_worker_and_comes_out_the_same(tmp
             assert submit([*asked, "--turns", "2", "--limit", "2", "--out", str(tmp_path / out), *more]) == 0
             made.append((len(server.requests), digests(tmp_path / out / "bundle")))
     assert made[0] == made[1]
+
+
+@given(st.integers(1, 9), st.integers(9, 10_000), st.integers(9, 10_000))
+def test_workers_together_stay_within_every_limit(workers: int, rpm: int, tpm: int) -> None:
+    part = _part(Limits(rpm=rpm, tpm=tpm), workers)
+    assert (part.in_flight, part.rpm) == (None, rpm // workers)
+    assert workers * (part.tpm or 0) <= tpm

@@ -1,13 +1,13 @@
 """Publishing against a Hub on loopback: whole or not at all, the same twice, and never what must stay here."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from builders import hub as door
+from builders.__main__ import main as builders
 from builders.hub import HubError, HubRefusedError
 from builders.packing import PackError
 from builders.publish import Plan, carry_out, describe, plan
@@ -19,6 +19,7 @@ from builders.verify import verify_published
 from builders.versions import VersionError
 from tests.made import SOURCE, gold, riddle
 from tests.made_hub import REPO, point_at, write_samples
+from tests.made_sealed import cases, hold, key, runs_of, write
 from tests.servers.hub import Hub, Repo, serve
 
 ITEMS, VISUAL = "sample-llm/items.parquet", "sample-vlm/items.parquet"
@@ -239,20 +240,11 @@ def test_a_licence_that_forbids_passing_on_lets_only_ids_and_digests_out(hub: Hu
         list(verify_published(REPO, ("sample-llm",), "1.0.0", root=root))
 
 
-def seal(root: Path, secret: bytes) -> None:
-    """Stands for the vault: rows replaced by bytes that say nothing (age's header, then what no reader can undo)."""
-    from hashlib import sha256
-
+def seal(root: Path) -> None:
+    """Take both splits out of the clear, as `python -m builders seal` does."""
+    _, recipient = key(root.parent / "keys", "own")
     for name in ("sample-llm", "sample-vlm"):
-        folder = root / name / "1.0.0"
-        shutil.rmtree(folder / "x", ignore_errors=True)
-        for path in folder.glob("*.parquet"):
-            path.unlink()
-        (folder / "items.age").write_bytes(b"age-encryption.org/v1\n" + sha256(secret).digest() * 8)
-        path = folder / "manifest.json"
-        path.write_text(
-            json.dumps(json.loads(path.read_text()) | {"visibility": "sealed", "sealed_for": ["age1holder"]})
-        )
+        write(load_split(name, root=root), root, recipient)
 
 
 @pytest.mark.parametrize("lfs", [False, True])
@@ -260,11 +252,14 @@ def test_of_a_sealed_split_no_byte_of_its_text_reaches_the_server(hub: Hub, root
     hub.lfs = lfs
     secret = "The gardener did it, with the second key."
     split = write_samples(root, riddles=[riddle(0, description=secret, answer="gardener"), riddle(1)])
-    seal(root, secret.encode())
+    seal(root)
     publish(root)
     everything = hub.everything()
     texts = [t for item in split.items for t in (item.description, item.justification, item.id)]
     assert not [t for t in (*texts, "gardener") if t.encode() in everything]
+    assert json.loads(tagged(hub)["sample-llm/manifest.json"])["seal"]["words"] > 0
+    (line, *_) = [line for line in verify_published(REPO, ("sample-llm",), "1.0.0", root=root) if "sealed" in line]
+    assert "are whole and those of its manifest, checked without opening them" in line
     assert b"viewer: false" in tagged(hub)["README.md"]
     assert {p for p in tagged(hub) if p.startswith("sample-llm/")} == {
         "sample-llm/items.age",
@@ -273,18 +268,53 @@ def test_of_a_sealed_split_no_byte_of_its_text_reaches_the_server(hub: Hub, root
     assert publish(root).endswith("nothing was changed")
 
 
+def test_a_published_sealed_split_opens_for_a_holder_and_for_nobody_else(
+    hub: Hub, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    split = load_split("sample-llm", root=root)
+    seal(root)
+    publish(root)
+    ref = f"hub:{REPO}/sample-llm@1.0.0"
+    hold(monkeypatch, None)
+    with pytest.raises(SplitError, match="is sealed and there is no identity"):
+        load_split(ref, sealed=True)
+    hold(monkeypatch, root.parent / "keys/own")
+    assert [i.description for i in load_split(ref, sealed=True).items] == [i.description for i in split.items]
+
+
+def test_other_recipients_of_a_published_split_need_a_patch(
+    hub: Hub, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seal(root)
+    publish(root)
+    hold(monkeypatch, root.parent / "keys/own")
+    _, recipient = key(root.parent / "keys", "second")
+    rotate_all(root, recipient, "1.0.0")
+    with pytest.raises(VersionError, match="give a higher"):
+        publish(root)
+    _, recipient = key(root.parent / "keys", "third")
+    rotate_all(root, recipient, "1.0.1")
+    assert "at v1.0.1" in publish(root, "1.0.1")
+
+
+def rotate_all(root: Path, recipient: str, version: str) -> None:
+    for name in ("sample-llm", "sample-vlm"):
+        argv = ["rotate", f"{name}@1.0.0", "--add", recipient, "--version", version, "--out", str(root)]
+        assert builders(argv) == 0
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
         (lambda folder: (folder / "items.parquet").write_bytes(b"PAR1"), "lie in .* in clear"),
-        (lambda folder: (folder / "items.age").write_bytes(b"not encrypted"), "is not a file that age encrypted"),
-        (lambda folder: (folder / "items.age").unlink(), "is not a file that age encrypted"),
+        (lambda folder: (folder / "items.age").write_bytes(b"not encrypted"), "it was cut or changed"),
+        (lambda folder: (folder / "items.age").unlink(), "is missing"),
     ],
 )
 def test_a_sealed_split_goes_out_as_ciphertext_or_not_at_all(hub: Hub, root: Path, spoil, message: str) -> None:
-    seal(root, b"x")
+    seal(root)
     spoil(root / "sample-llm" / "1.0.0")
-    with pytest.raises(PackError, match=message):
+    with pytest.raises((PackError, SplitError), match=message):
         publish(root)
     assert not hub.requests
 
@@ -527,3 +557,34 @@ def test_every_prompt_file_of_a_protocol_counts(tmp_path: Path, monkeypatch: pyt
         path.write_text(text)
         seen.add(prompts_sha256("riddle"))
     assert len(seen) == 4
+
+
+# --- cases
+
+
+def test_the_sample_cases_go_out_with_a_card_that_names_their_columns(hub: Hub, tmp_path: Path) -> None:
+    assert builders(["build", "case-samples", "--out", str(tmp_path / "splits")]) == 0
+    carry_out(plan("case-samples", version="1.0.0", repo=REPO, root=tmp_path / "splits"))
+    head = tagged(hub)["README.md"].decode().split("---")[1]
+    assert "- name: locations\n    list:\n    - name: name\n      dtype: string" in head
+    assert "- name: rating\n      struct:\n      - name: induction\n        dtype: int64" in head
+    assert load_split(f"hub:{REPO}/sample-case@1.0.0") == load_split("sample-case", root=tmp_path / "splits")
+
+
+def test_the_private_cases_go_out_as_ciphertext_and_no_stored_byte_tells_of_them(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, recipient = key(tmp_path / "keys", "own")
+    made = cases(2)
+    write(made, tmp_path / "splits", recipient)
+    carry_out(plan("watson-holmes", version="1.0.0", repo=REPO, root=tmp_path / "splits"))
+    everything = hub.everything()
+    assert len(everything) > 5000
+    assert not [s for s in runs_of(made.items) if s in everything]
+    assert set(tagged(hub)) == {
+        *(".gitattributes", "README.md", "CHANGELOG.md", "release.json"),
+        *("watson-holmes/items.age", "watson-holmes/manifest.json"),
+    }
+    hold(monkeypatch, file)
+    opened = load_split(f"hub:{REPO}/watson-holmes@1.0.0", sealed=True)
+    assert [c.solution for c in opened.items] == [c.solution for c in made.items]

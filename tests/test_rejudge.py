@@ -62,11 +62,12 @@ def test_a_cap_stops_the_judging(
     caps: list[str],
     most: int,
 ) -> None:
-    from evaluators import models
+    from evaluators import models, prices
 
     # The loopback judge has no price in litellm's table; a made-up one stands in for a provider's.
-    monkeypatch.setattr(models, "price", lambda *_: 0.01)
-    monkeypatch.setattr(models, "is_loopback", lambda _: False)
+    for home in (models, prices):
+        monkeypatch.setattr(home, "price", lambda *_, **__: 0.01)
+        monkeypatch.setattr(home, "is_loopback", lambda _: False)
     write_made_bundle(tmp_path / "board")
     with ModelServer(wrong) as server:
         assert rejudge(options(tmp_path, splits, server, *caps)) == 1

@@ -14,11 +14,13 @@ import yaml
 from builders.__main__ import main as builders
 from builders.splits import load_split
 from evaluators.bundle import read_bundle
+from evaluators.check import check_bundle
 from evaluators.check_responder import main as check_responder
 from evaluators.extract_points import main as extract_points
 from evaluators.points import PointsError, points_for
 from evaluators.store import open_store, store_path
 from evaluators.submit import main as submit
+from leaderboard.soup_boards import soup_boards
 from tests.made_soup import form, number, table
 from tests.servers.model_server import Answer, ModelServer
 
@@ -179,6 +181,28 @@ def test_brought_reconstructions_are_scored_by_the_same_protocol(tmp_path: Path,
     submission = read_bundle(tmp_path / "out/bundle").submission
     assert submission.condition.startswith("brought;responder=openai/host")
     assert (submission.counts.scored, submission.evidence) == (2, "answers brought")
+    assert check_bundle(tmp_path / "out/bundle", splits=splits).accepted
+
+
+def test_a_persons_summaries_are_scored_labelled_human_and_become_the_baseline(tmp_path: Path, splits: Path) -> None:
+    story = {"logic": ["a"], "details": ["b"], "conclusion": "c"}
+    mine = tmp_path / "people.jsonl"
+    mine.write_text("".join(json.dumps({"item_id": f"en/Crime_Thriller/{n}", **story}) + "\n" for n in (0, 1)))
+    with ModelServer(table) as server:
+        assert submit(options(tmp_path, splits, server, "--limit", "2", "--turns", "2", out="model")) == 0
+        brought = ("--limit", "2", "--predictions", str(mine), "--model", "ada", "--provider", "human")
+        alone = options(tmp_path, splits, server, *brought, out="person")
+        del alone[alone.index("--responder") : alone.index("--responder") + 4]
+        assert submit(alone) == 0
+    submission = read_bundle(tmp_path / "person/bundle").submission
+    assert submission.condition.startswith("player=human;brought;points="), "nobody knows who had answered"
+    assert submission.model.provider == "human"
+    with open_store(store_path()) as store:
+        (board,) = (b for b in soup_boards(store) if b.split == "sample-soup-en")
+    model, person = sorted(board.sections, key=lambda section: section.condition)
+    assert (model.human, person.human) == (True, False)
+    assert model.ranked[0].reductions[0] not in {"–", ""}
+    assert (model.labelled, person.labelled) == (0, 0)
 
 
 def test_a_person_plays_at_the_terminal_and_goes_on_where_they_stopped(

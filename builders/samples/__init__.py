@@ -9,6 +9,8 @@ from builders.release import Row, files_sha256
 from builders.values import GoldAnswer, Source
 
 FOLDER = Path(__file__).parent
+# The project's own novella with its questions, in the form of DetectiveQA's release.
+NOVEL = FOLDER / "novel"
 _FILES = {"llm": FOLDER / "riddles.yaml", "vlm": FOLDER / "visual.yaml"}
 # The key of a gold answer in the YAML says how its author labels it: (answer is correct, justification is correct).
 LABELS = {"right": (True, True), "wrong-reason": (True, False), "wrong": (False, False)}

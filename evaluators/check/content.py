@@ -5,12 +5,15 @@ from collections import Counter
 from functools import cache
 
 from evaluators.bundle import TRANSCRIPTS, VERDICTS
+from evaluators.check.cases import odd_case, odd_grade
 from evaluators.check.files import DESCRIPTION, Deadline
 from evaluators.check.findings import Findings
 from evaluators.check.form import Form
+from evaluators.check.games import check_games
 from evaluators.check.indexes import SplitIndex
 from evaluators.check.words import KEYS
 from evaluators.run import Outcome, count
+from evaluators.scores import seats_of
 from evaluators.values import Submission, Transcript, Verdict, transcript_id
 
 LONGEST_ANSWER = 100_000  # characters
@@ -39,6 +42,8 @@ def check_content(form: Form, index: SplitIndex | None, found: Findings, deadlin
     if evidence_read:  # rows that could not be read would be told again as missing ones
         _check_verdicts(form, s, found)
         _check_jury(form, s, found)
+        if s.protocol == "soup":
+            check_games(form, s, found)
         _check_counts(form, s, index, found)
 
 
@@ -63,6 +68,8 @@ def _check_attempts(form: Form, s: Submission, index: SplitIndex | None, found: 
         where = form.at(TRANSCRIPTS, line)
         if ids is not None and t.item_id not in ids:
             found.refuse("unknown-id", where, f"{s.ref} has no item {t.item_id!r}", "leave the line out")
+        if index is not None and t.item_id in index.practice:
+            found.refuse("practice", where, f"{t.item_id!r} is for practice and is never scored", "leave the line out")
         if (t.item_id, t.epoch) in seen:
             problem = f"item {t.item_id!r}, epoch {t.epoch} again, first in line {seen[t.item_id, t.epoch]}"
             found.refuse("duplicate", where, problem, "keep one answer; repeats have epochs 0, 1, ...")
@@ -73,8 +80,14 @@ def _check_attempts(form: Form, s: Submission, index: SplitIndex | None, found: 
         said = (t.split, t.model, t.protocol, t.condition)
         if said != (s.ref, s.model.name, s.protocol, s.condition):
             found.refuse("mixed", where, "is not of the split, model and condition of submission.yaml", REPACK)
+        if t.answer is not None and t.answer.kind != s.protocol:
+            found.refuse("mixed", where, f"an answer of kind {t.answer.kind!r} in a {s.protocol} split", REPACK)
+        if t.game is not None and s.protocol != "soup":
+            found.refuse("mixed", where, f"a game in a {s.protocol} split", REPACK)
         if t.transcript_id != transcript_id(s.submission_id, t.item_id, t.epoch):
             found.refuse("transcript-id", where, f"transcript_id {t.transcript_id} is not that of this attempt", REPACK)
+        if s.protocol == "case" and (odd := odd_case(t, s)):
+            found.refuse("game", where, odd, REPACK)
         _check_texts(where, t, found)
 
 
@@ -98,7 +111,7 @@ def _check_texts(where: str, t: Transcript, found: Findings) -> None:
 def _texts(t: Transcript) -> list[str]:
     said = list(t.answer.texts) if t.answer else []
     # Only what the model wrote: prompts are the split's and may hold any sign.
-    return said + [m.text for m in t.messages if m.role == "assistant"]
+    return said + [m.text for m in t.messages if m.role == "assistant"] + (list(t.game.texts) if t.game else [])
 
 
 def _check_verdicts(form: Form, s: Submission, found: Findings) -> None:
@@ -128,6 +141,8 @@ def _check_verdict(where: str, v: Verdict, attempt: Transcript, s: Submission, f
     elif v.kind == "model" and attempt.failure is not None:
         found.refuse("no-attempt", where, "a verdict on a call that failed", REPACK)
     odd = v.score not in (0, 1, None) or (v.score is not None and v.marks and v.score != all(v.marks.values()))
+    if s.protocol == "case" and (wrong := odd_grade(v, attempt)):
+        found.refuse("score", where, wrong, REPACK)
     if odd and s.protocol == "riddle":
         found.refuse("score", where, f"score {v.score} is not that of its marks", "a riddle's score is 0 or 1")
     if v.kind == "model" and v.judge not in s.judges:
@@ -151,7 +166,11 @@ def _check_jury(form: Form, s: Submission, found: Findings) -> None:
     if sat and set(s.judges) != sat:
         found.refuse("judge", form.key("judges"), "judges are not those whose verdicts are here", REPACK)
     if s.jury in known_panels():
-        seats = {seat.judge for seat in load_panel(s.jury).seats}
+        panel = load_panel(s.jury)
+        if sat and s.protocol == "case" and seats_of(s) != panel.sitting:
+            problem = f"{len(sat)} judge(s), and panel {s.jury!r} has {panel.sitting} at work"
+            found.refuse("panel", form.key("jury"), problem, "judge with the whole panel, or name the jury otherwise")
+        seats = {seat.judge for seat in panel.seats}
         if strangers := sorted(set(s.judges) - seats):
             problem = f"panel {s.jury!r} does not seat {', '.join(map(repr, strangers[:3]))}"
             remedy = "judge again with the panel as it is now, or name the jury otherwise (--judges)"
@@ -162,12 +181,16 @@ def _check_counts(form: Form, s: Submission, index: SplitIndex | None, found: Fi
     outcome = Outcome(tuple(t for _, t in form.transcripts), tuple(v for _, v in form.verdicts))
     if index is not None:
         first = _FIRST.search(s.condition)
-        items = min(int(first[1]), len(index.ids)) if first else len(index.ids)
+        graded = len(index.ids) - len(index.practice)
+        items = min(int(first[1]), graded) if first else graded
         if s.counts.expected != items * s.epochs:
             problem = f"counts.expected is {s.counts.expected}; {items} items times {s.epochs} epochs are asked"
             found.refuse("counts", form.key("counts.expected"), problem, REPACK)
             return
-    if len(outcome.transcripts) > s.counts.expected or count(outcome, expected=s.counts.expected) != s.counts:
+    if (
+        len(outcome.transcripts) > s.counts.expected
+        or count(outcome, expected=s.counts.expected, seats=seats_of(s)) != s.counts
+    ):
         found.refuse("counts", form.key("counts"), "counts are not those of the evidence", REPACK)
         return
     _report(form, s, outcome, found)

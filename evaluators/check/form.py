@@ -6,8 +6,9 @@ from typing import Any, NamedTuple, TypeVar
 import yaml
 from pydantic import ValidationError
 
+from builders.plain_yaml import PlainLoader
 from builders.values import Value
-from evaluators.bundle import TRANSCRIPTS, VERDICTS, PlainLoader
+from evaluators.bundle import TRANSCRIPTS, VERDICTS
 from evaluators.check.files import DESCRIPTION, Deadline, Limits, Tree, digest_holds, lines, unpack
 from evaluators.check.findings import Findings
 from evaluators.check.words import check_words

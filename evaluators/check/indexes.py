@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from pydantic import Field
+
 from builders.values import Case, Item, ItemId, NovelQuestion, Riddle, Soup, SplitManifest, Value
 
 HOME = Path(__file__).parent.parent / "split_indexes"
@@ -13,6 +15,7 @@ class SplitIndex(Value):
 
     manifest: SplitManifest
     ids: tuple[ItemId, ...]
+    practice: tuple[ItemId, ...] = Field((), description="Of these, cases to learn the game on: never scored.")
 
 
 def find_index(ref: str, splits: Path, home: Path = HOME) -> SplitIndex | None:
@@ -33,7 +36,8 @@ def _index(ref: str, splits: Path) -> SplitIndex:
     from builders.splits import load_split
 
     split = load_split(ref, root=splits)
-    return SplitIndex(manifest=split.manifest, ids=tuple(item.id for item in split.items))
+    practice = tuple(item.id for item in split.items if isinstance(item, Case) and item.practice)
+    return SplitIndex(manifest=split.manifest, ids=tuple(item.id for item in split.items), practice=practice)
 
 
 def ensure_built(ref: str, splits: Path) -> None:
@@ -90,5 +94,6 @@ def write_index(ref: str, splits: Path, home: Path = HOME) -> Path:
     index = _index(ref, splits)
     home.mkdir(exist_ok=True)
     path = home / f"{index.manifest.ref}.json"
-    path.write_text(json.dumps(index.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    content = index.model_dump(mode="json", exclude=None if index.practice else {"practice"})
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     return path

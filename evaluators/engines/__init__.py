@@ -4,13 +4,17 @@ Workers only fill journals. The run itself then goes over the merged journal in 
 is the same, byte for byte, wherever its calls were made.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NoReturn, Protocol, runtime_checkable
 
-from builders.values import Item
+from builders.values import Item, SplitManifest
 
 if TYPE_CHECKING:
     from evaluators.session import Session
+
+# Protocols whose next question depends on the last reply.
+INTERACTIVE = frozenset({"soup", "case"})
 
 
 @runtime_checkable
@@ -29,9 +33,28 @@ class WorkerLostError(RuntimeError):
     """Workers were lost again and again; what they finished is kept."""
 
 
-def many(options: object) -> bool:
+def many(options: Namespace) -> bool:
     """Whether a run asks for more than this process."""
-    return getattr(options, "engine", None) == "ray" or (getattr(options, "processes", None) or 1) > 1
+    return options.engine == "ray" or (options.processes or 1) > 1
+
+
+def refuse_unfit(options: Namespace, manifest: SplitManifest, refuse: Callable[[str], NoReturn]) -> None:
+    """Refuse what workers or batches cannot do, before anything is sent."""
+    if not many(options) and not options.batch:
+        return
+    if many(options) and options.batch:
+        refuse("--batch needs no workers: the provider makes the calls; leave out --processes and --engine")
+    here = "leave out --processes, --engine and --batch"
+    if options.player == "human":
+        refuse(f"--player human plays at this terminal: {here}")
+    if manifest.sealed:
+        refuse(f"{manifest.ref} is sealed: its items stay in this process; {here}")
+    if options.batch and manifest.protocol in INTERACTIVE and not options.predictions:
+        refuse("--batch answers within a day, and this protocol asks in turns; leave it out, or bring --predictions")
+    # A cap that several keep apart is no cap, and what nobody may find again would be paid for twice.
+    counted = ("no_cache", "max_cost", "max_seconds") if options.batch else ("no_cache", "max_cost")
+    if given := [name for name in counted if getattr(options, name)]:
+        refuse(f"--{given[0].replace('_', '-')} counts calls made one by one in this process; leave it out, or {here}")
 
 
 def fill(session: "Session") -> None:

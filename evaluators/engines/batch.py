@@ -123,7 +123,7 @@ class BatchRunner(Runner):
             key = call_key(model, messages, schema=schema, epoch=epoch, again=again)
             known = self._replies.find(key)
             if known is not None:
-                self.tally.count(known, journalled=True)
+                self.tally.count(known, journalled=True, model=model.name)
                 return known
             _, waiters = self._waiting.setdefault(key, (Call(key, model, tuple(messages), schema), []))
             waiters.append(asyncio.get_running_loop().create_future())
@@ -226,7 +226,7 @@ class BatchRunner(Runner):
     def _take(self, one: Sent, results: Sequence[Result], state: api.State) -> None:
         """Write down what a batch brought, then tell those who wait for it."""
         brought = {r.key: r for r in results if r.key in set(one.keys)}
-        answers = {key: r.reply for key, r in brought.items() if r.reply is not None}
+        answers = {key: self._priced(one.model, r.reply) for key, r in brought.items() if r.reply is not None}
         for key, reply in answers.items():
             if (reply.text is not None or reply.failure == "refused") and self._replies.find(key) is None:
                 self._replies.write(key, reply, model=one.model.name)
@@ -237,12 +237,17 @@ class BatchRunner(Runner):
         for key in set(lost) - set(again):
             answers[key] = _given_up(brought.get(key))
         for key, reply in answers.items():
-            self.tally.count(reply, journalled=False)
+            self.tally.count(reply, journalled=False, model=one.model.name)
             for waiter in self._waiting.pop(key, (None, ()))[1]:
                 if not waiter.done():
                     waiter.set_result(reply)
         self._moves += 1
         self.on_change()
+
+    def _priced(self, model: Model, reply: Reply) -> Reply:
+        """The reply at a price that was given by hand, where there is one."""
+        given = self._live.budget.prices.of(model, reply.usage, batch=True)
+        return reply if given is None else reply.model_copy(update={"cost_usd": given})
 
 
 def _given_up(result: Result | None) -> Reply:

@@ -10,8 +10,8 @@ from tenacity.wait import wait_random_exponential
 
 from builders.values import Value
 from evaluators import models
+from evaluators.limits import ServiceDownError
 from evaluators.models import AttemptFailed, ServiceRefusedError
-from evaluators.runner import ServiceDownError
 from evaluators.values import Failure, Message, Model, Reply, Usage
 
 # Routes of litellm whose batches speak OpenAI's protocol, endpoints of one's own (--api-base) included.
@@ -163,7 +163,7 @@ def _said(key: str, model: Model, body: Any) -> Result:
         case _:
             return Result(key, None, "service", "the batch holds something else than a completion")
     try:
-        reply = models.read_response(model, litellm.ModelResponse(**body))
+        reply = models.read_response(litellm.ModelResponse(**body))
     except (AttemptFailed, ValueError, TypeError, AttributeError) as error:
         return Result(key, None, "service", f"not a completion: {error}"[:300])
     return Result(key, reply.model_copy(update={"cost_usd": price(model, reply.usage)}), None, "")

@@ -1,7 +1,6 @@
 """Shares of a run: which worker does which items, with which part of the limits, and into which journal."""
 
 import argparse
-import asyncio
 import heapq
 import os
 from collections import Counter
@@ -12,7 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from builders.values import Item
 from evaluators.engines import Divisible
 from evaluators.journals import RUN, WORKERS, WorkerJournal, worker_journals
+from evaluators.limits import Limits
 from evaluators.protocols import Play
+from evaluators.run import run_calls
 
 if TYPE_CHECKING:
     from evaluators.runner import Runner
@@ -34,6 +35,7 @@ class Share(NamedTuple):
     home: Path  # working directory that the paths in `options` start from
     folder: Path  # of the run
     submission: str  # name that the worker must arrive at, too
+    workers: int  # at work at once: each keeps to this part of every limit
 
     def journal(self, life: int) -> Path:
         """Where the worker writes; each life of a share has a journal of its own, so that none waits for a lock."""
@@ -85,7 +87,7 @@ def deal_out(session: "Session", *, workers: int, shares_each: int) -> tuple[Sha
         ShareError: If the protocol cannot be shared out.
     """
     options = session.options
-    workers = min(workers, options.concurrency)
+    workers = min(workers, options.concurrency, *(most for one in session.limits.values() for most in _numbers(one)))
     hands = deal(divisible(session.play).items, workers * shares_each)
     made = []
     for number, items in enumerate(hands):
@@ -93,7 +95,7 @@ def deal_out(session: "Session", *, workers: int, shares_each: int) -> tuple[Sha
         rest = number < options.concurrency % workers if shares_each == 1 else 0
         part = argparse.Namespace(**vars(options))
         part.concurrency = options.concurrency // workers + rest
-        made.append(Share(number, items, part, Path.cwd(), session.folder.resolve(), session.name))
+        made.append(Share(number, items, part, Path.cwd(), session.folder.resolve(), session.name, workers))
     return tuple(made)
 
 
@@ -108,14 +110,17 @@ def work(
     Raises:
         ShareError: If the options make another run here than where the share was dealt.
     """
+    from builders.splits import load_split
     from evaluators.session import open_session
 
     os.chdir(share.home)
-    session = open_session(share.options, refuse=_refuse)
+    split = load_split(share.options.split, root=share.options.splits)
+    session = open_session(share.options, split, refuse=_refuse)
     if session.name != share.submission:
         raise ShareError(
             f"this machine makes {session.name} of the run {share.submission}: its checkout, split or prompts differ"
         )
+    session = session._replace(limits={who: _part(one, share.workers) for who, one in session.limits.items()})
     play = session.play
     play.read(session.name)
     play.prepare()
@@ -127,7 +132,16 @@ def work(
             done["attempts"] += 1
             tell(_news(done["attempts"], runner))
 
-        asyncio.run(play.run(runner, key=session.name, on_done=on_done))
+        run_calls(play.run(runner, key=session.name, on_done=on_done))
+
+
+def _numbers(limits: Limits) -> list[int]:
+    return [most for most in limits.model_dump().values() if most is not None]
+
+
+def _part(limits: Limits, workers: int) -> Limits:
+    """What one of several workers may ask: together they stay within the whole."""
+    return Limits(**{k: None if most is None else most // workers for k, most in limits.model_dump().items()})
 
 
 def readable(share: Share) -> tuple[Path, ...]:

@@ -1,18 +1,38 @@
 """The protocols: how an item of each kind is put to a model and how its answer is judged.
 
-`opening` is the one explicit mapping from a split's protocol to the code that runs it. A protocol that arrives gets a
-folder here with a `play.py`, and a line there.
+`opening` and `marking` are the explicit mappings from a split's protocol to the code that runs it and to the code that
+marks again what somebody sent. A protocol that arrives gets a folder here with a `play.py`, and a line in each.
 """
 
 import argparse
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 if TYPE_CHECKING:
     from builders.splits import Split
+    from evaluators.models import Complete
     from evaluators.run import Outcome
     from evaluators.runner import Runner
-    from evaluators.values import Model, Panel, Seat
+    from evaluators.values import Model, Panel, Seat, Submission, Transcript, Verdict
+
+
+# Options of one kind of item only, and what that kind is called.
+OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "riddle": ("hints", "judge_files"),
+        "soup": ("points", "responder", "responder_api_base", "turns", "ablate", "compat", "player"),
+        "novel": ("setting", "max_context", "truncate"),
+        "case": ("scheme", "grader_mode", "rubrics", "grades", "practice", "player"),
+    }
+)
+KINDS: Mapping[str, str] = MappingProxyType(
+    {"riddle": "riddles", "soup": "situation puzzles", "novel": "questions about novels", "case": "cases"}
+)
+
+# What a model decodes with where nobody says otherwise and it can be set; every other protocol sends none.
+TEMPERATURES: Mapping[str, float] = MappingProxyType({"case": 1.0})
 
 
 class Table(NamedTuple):
@@ -22,7 +42,7 @@ class Table(NamedTuple):
     split: "Split"
     model: "Model"
     panel: "Panel"
-    seats: "tuple[Seat, Seat, Seat]"
+    seats: "tuple[Seat, ...]"
 
 
 class Play(Protocol):
@@ -39,6 +59,10 @@ class Play(Protocol):
     @property
     def expected(self) -> int:
         """Attempts there are to make: items times repeats."""
+
+    @property
+    def models(self) -> "tuple[Model, ...]":
+        """Models that the run calls; none where answers and verdicts were brought."""
 
     def quote(self) -> str:
         """Say what the run would cost, without sending anything."""
@@ -63,4 +87,53 @@ def opening(protocol: str) -> "Callable[[Table, Callable[[str], NoReturn]], Play
         from evaluators.protocols.soup.play import open_soups
 
         return open_soups
+    if protocol == "novel":
+        from evaluators.protocols.novel.play import open_questions
+
+        return open_questions
+    if protocol == "case":
+        from evaluators.protocols.case.play import open_cases
+
+        return open_cases
     return None
+
+
+class Marking(NamedTuple):
+    """How judges mark attempts of one protocol, whoever made them: for marking again what somebody sent."""
+
+    # The item is of the protocol's own kind; the mapping below sees to that.
+    mark: "Callable[[Any, Transcript, Complete, Seat], Coroutine[None, None, Verdict]]"
+    no_answer: "Callable[[Transcript], Verdict]"
+    calls: "Callable[[Transcript], int]"  # that one judge needs for an answer; repairs come on top
+
+
+def marking(split: "Split", sent: "Submission", *, root: Path, prompts: Path | None = None) -> Marking | None:
+    """How the attempts of a submission are marked; None where this checkout cannot mark its protocol.
+
+    Args:
+        split: The split the attempts are at.
+        sent: What names condition and protocol.
+        root: Folder of the built splits, beside which what people prepared for them lies.
+        prompts: Another folder of prompts; None: the project's own.
+
+    Raises:
+        PromptError, PointsError: If prompts or reference points are missing or of another version.
+    """
+    if sent.protocol == "riddle":
+        from evaluators.protocols.riddle.marking import riddle_marking
+
+        return riddle_marking(prompts=prompts)
+    if sent.protocol == "soup":
+        from evaluators.protocols.soup.marking import soup_marking
+
+        return soup_marking(split, sent.condition, root=root, prompts=prompts)
+    return None
+
+
+def refuse_foreign(options: argparse.Namespace, protocol: str, refuse: Callable[[str], NoReturn]) -> None:
+    """Refuse options that are for another kind of item than the split holds."""
+    for kind, names in OPTIONS.items():
+        foreign = [name for name in names if name not in OPTIONS[protocol]]
+        given = [f"--{name.replace('_', '-')}" for name in foreign if getattr(options, name) not in (None, 0)]
+        if given and kind != protocol:
+            refuse(f"{' and '.join(given)}: for {KINDS[kind]}; this split has {KINDS[protocol]}")

@@ -32,6 +32,7 @@ class Answer:
         model: Model name reported; None: the one asked for.
         fault: `drop` cuts the connection unanswered, `hang` stays silent until client or server close.
         hold: Sent once the test calls `release()`.
+        seconds: Sent no sooner than this after the request; for measurements, tests do not wait.
     """
 
     content: str | None = None
@@ -43,6 +44,7 @@ class Answer:
     model: str | None = None
     fault: Literal["drop", "hang"] | None = None
     hold: bool = False
+    seconds: float = 0.0
 
 
 class ModelServer:
@@ -51,15 +53,21 @@ class ModelServer:
     Args:
         reply: Called with the parsed request body and its attempt (1 the first time this exact body arrives) for
             every chat completion, one call at a time. What it raises is raised again when the block ends.
+        keep: Keep bodies and headers; False where a measurement sends too many.
 
     Attributes:
         url: Base of the API, `http://127.0.0.1:PORT/v1`.
         in_flight_peak: Most chat completions that were waiting for their reply at one time.
+        answered: Chat completions that were answered so far, faults included.
     """
 
-    def __init__(self, reply: Callable[[Body, int], Answer] = lambda _body, _attempt: Answer()) -> None:
+    def __init__(
+        self, reply: Callable[[Body, int], Answer] = lambda _body, _attempt: Answer(), *, keep: bool = True
+    ) -> None:
         self.url = ""
         self.in_flight_peak = 0
+        self.answered = 0
+        self._keep = keep
         self._reply = reply
         self._lock = threading.Condition()
         self._requests: list[Body] = []
@@ -152,8 +160,9 @@ class ModelServer:
         except ValueError:
             return await _send(writer, 400, error_body("the request body is not JSON"))
         with self._lock:
-            self._requests.append(body)
-            self._headers.append(headers)
+            if self._keep:
+                self._requests.append(body)
+                self._headers.append(headers)
             self._in_flight += 1
             self.in_flight_peak = max(self.in_flight_peak, self._in_flight)
             self._lock.notify_all()
@@ -161,6 +170,7 @@ class ModelServer:
             return await self._answer(body, reader, writer)
         finally:
             self._in_flight -= 1
+            self.answered += 1
 
     async def _answer(self, body: Body, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
@@ -170,6 +180,8 @@ class ModelServer:
         except Exception as error:
             self._errors.append(error)
             answer = Answer(status=400, raw=error_body(f"the test's reply function failed: {error!r}"))
+        if answer.seconds:
+            await asyncio.sleep(answer.seconds)
         if answer.hold:
             await self._released.wait()
         if answer.fault == "hang":

@@ -7,14 +7,13 @@ from builders.values import Riddle
 from evaluators.jury import deliberate
 from evaluators.models import prepare
 from evaluators.predictions import file_sha256, read_judge_files, read_predictions
+from evaluators.prices import read_prices
 from evaluators.pricing import quote, table
 from evaluators.prompts import Prompt
 from evaluators.protocols import Table, riddle
 from evaluators.run import Outcome, run_attempts
 from evaluators.runner import Runner
-from evaluators.values import Transcript, Verdict
-
-SOUP_OPTIONS = ("points", "responder", "responder_api_base", "turns", "ablate", "compat", "player")
+from evaluators.values import Model, Transcript, Verdict
 
 
 class RiddlePlay:
@@ -40,6 +39,13 @@ class RiddlePlay:
         """Leave only these items to do: the share of one worker."""
         self._items = tuple(item for item in self._items if item.id in ids)
 
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """Models that the run calls."""
+        options = self._table.options
+        solver = () if options.predictions else (self._table.model,)
+        return (*solver, *(() if options.judge_files else (seat.model for seat in self._table.seats)))
+
     def quote(self) -> str:
         """Say what the run would cost."""
         options = self._table.options
@@ -52,7 +58,8 @@ class RiddlePlay:
                 hints=options.hints,
                 solver=self._solver,
                 judge=self._judge,
-            )
+            ),
+            read_prices(options.price or ()),
         )
 
     def read(self, key: str) -> Outcome | None:
@@ -80,10 +87,8 @@ class RiddlePlay:
         Raises:
             ModelError: If one cannot.
         """
-        if not self._table.options.predictions:
-            prepare(self._table.model)
-        for seat in self._table.seats:
-            prepare(seat.model)
+        for model in self.models:
+            prepare(model)
 
     async def run(self, runner: Runner, *, key: str, on_done: Callable[[], None]) -> Outcome:
         """Solve and judge."""
@@ -98,7 +103,14 @@ class RiddlePlay:
             return await deliberate(item, transcript, runner, seats=self._table.seats, prompt=self._judge)
 
         todo = [(item, epoch) for item in self._items for epoch in range(self._table.options.epochs)]
-        return await run_attempts(todo, solve=solve, judge=judge, workers=runner.concurrency, on_done=on_done)
+        return await run_attempts(
+            todo,
+            solve=solve,
+            judge=judge,
+            workers=runner.concurrency,
+            sealed=self._table.split.manifest.sealed,
+            on_done=on_done,
+        )
 
     def _setup(self, key: str) -> riddle.Setup:
         options, split = self._table.options, self._table.split
@@ -126,8 +138,6 @@ def open_riddles(table: Table, refuse: Callable[[str], NoReturn]) -> RiddlePlay:
         PromptError, PredictionError: If prompts or brought files cannot be read.
     """
     options = table.options
-    if given := [name for name in SOUP_OPTIONS if getattr(options, name) is not None]:
-        refuse(f"--{given[0].replace('_', '-')} is for situation puzzles; this split has riddles")
     items = tuple(item for item in table.split.items if isinstance(item, Riddle))[: options.limit]
     solver, judge = (Prompt(f"riddle/{part}", home=options.prompts) for part in ("solver", "judge"))
     return RiddlePlay(table, items, solver, judge)

@@ -3,20 +3,35 @@
 from functools import cache
 from typing import Annotated
 
-from pydantic import Field, create_model
+from pydantic import AfterValidator, Field, WithJsonSchema, create_model
 
 from builders.values import Genre, Value
 from evaluators.answers import Proposal
 
-Share = Annotated[float, Field(ge=0, le=1)]
+# Engines that decode under a grammar hold a number to a list of values but not to limits: judges are offered levels.
+# Any share is read all the same, for endpoints that take no schema.
+LEVELS = tuple(n / 20 for n in range(21))
+Share = Annotated[float, Field(ge=0, le=1), WithJsonSchema({"type": "number", "enum": list(LEVELS)})]
 MOST_POINTS = 20  # a summary of hundreds of guesses would buy points by their number
+
+
+def _words(text: str) -> str:
+    # Small models copy the dots that stand for a text in the prompt's example.
+    if not any(c.isalnum() for c in text):
+        raise ValueError(f"{text[:20]!r} holds no word; write the text itself")
+    return text
+
+
+Words = Annotated[str, AfterValidator(_words)]
+# A player may leave a list empty; the schema asks for one entry at least, because weak models close lists at once.
+Told = Annotated[tuple[str, ...], Field(max_length=MOST_POINTS, json_schema_extra={"minItems": 1})]
 
 
 class Story(Value):
     """What a player believes: a belief state, or the final summary."""
 
-    details: tuple[str, ...] = Field(max_length=MOST_POINTS)
-    logic: tuple[str, ...] = Field(max_length=MOST_POINTS)
+    details: Told
+    logic: Told
     conclusion: str
 
 
@@ -41,7 +56,7 @@ class KeyClueReply(Value):
 @cache
 def questions(wanted: int) -> type[Value]:
     """Form of a reply with exactly so many questions."""
-    field = (tuple[str, ...], Field(min_length=wanted, max_length=wanted))
+    field = (tuple[Words, ...], Field(min_length=wanted, max_length=wanted))
     return create_model("Questions", __base__=Value, questions=field)
 
 
@@ -64,6 +79,6 @@ def points(logic: int, details: int) -> type[Value]:
     return create_model(
         "Points",
         __base__=Value,
-        logic=(tuple[str, ...], Field(min_length=logic, max_length=logic)),
-        details=(tuple[str, ...], Field(min_length=details, max_length=details)),
+        logic=(tuple[Words, ...], Field(min_length=logic, max_length=logic)),
+        details=(tuple[Words, ...], Field(min_length=details, max_length=details)),
     )

@@ -5,18 +5,21 @@ assignment with the highest sum. The released code lets one prediction pay for e
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 VALID = 0.5  # below it a similarity counts nothing
 FULL = 0.8  # from it on it counts as 1
 WEIGHTS = {"logic": 0.3, "details": 0.3, "conclusion": 0.4}
 
 
-def calibrate(similarities: NDArray[np.float64]) -> NDArray[np.float64]:
+def calibrate(similarities: "NDArray[np.float64]") -> "NDArray[np.float64]":
     """Apply both thresholds, entry by entry: below 0.5 is 0, from 0.8 on is 1, the rest stays."""
+    import numpy as np
+
     return np.where(similarities >= FULL, 1.0, np.where(similarities >= VALID, similarities, 0.0))
 
 
@@ -30,6 +33,8 @@ def points_score(rows: Sequence[Sequence[float]], *, compat: Literal["released"]
     Raises:
         ValueError: If there is no point, rows differ in length, or a similarity lies outside of [0, 1].
     """
+    import numpy as np
+
     table = np.array(rows, dtype=np.float64)
     if table.ndim != 2 or not len(table):
         raise ValueError(f"similarities have shape {table.shape}; one row a point, all of one length")

@@ -9,7 +9,9 @@ from evaluators.jury import sit, split_provider
 from evaluators.models import Complete, prepare, public
 from evaluators.points import ItemPoints, PointSet, points_for
 from evaluators.predictions import file_sha256, read_stories
+from evaluators.prices import read_prices
 from evaluators.protocols import Table
+from evaluators.protocols.soup.condition import write_condition
 from evaluators.protocols.soup.desk import Desk
 from evaluators.protocols.soup.game import Setup, play
 from evaluators.protocols.soup.judge import judge, no_answer
@@ -23,6 +25,7 @@ from evaluators.values import Decoding, Model, Seat, Transcript, Verdict
 # One fixed model answers the questions of every player, so that no score depends on how well a player hosts itself.
 RESPONDER = Model(name="openai/gpt-5.1-2025-11-13", provider="openai")
 SYMMETRIC = "symmetric"
+HUMAN = "human"  # maker of a player who is no model
 
 
 class SoupPlay:
@@ -43,9 +46,14 @@ class SoupPlay:
         self._truth: dict[str, ItemPoints] = {p.item_id: p for p in points.items}
         self._brought: dict[tuple[str, int], Transcript] | None = None
         options = table.options
-        self.condition = condition(settings, points, first=len(items) if len(items) < len(table.split.items) else None)
-        if options.predictions:
-            self.condition = f"brought;{self.condition.partition(';')[2]}"
+        unknown = options.predictions and options.responder is None  # only who played knows who had answered
+        self.condition = write_condition(
+            settings.model_copy(update={"responder": ""}) if unknown else settings,
+            points.sha256,
+            first=len(items) if len(items) < len(table.split.items) else None,
+            brought=bool(options.predictions),
+            human=table.model.provider == HUMAN,
+        )
         files = [file_sha256(options.predictions)] if options.predictions else []
         self.parts: tuple[object, ...] = (texts.sha256, points.sha256, settings, public(responder), files)
         self.expected = len(items) * options.epochs
@@ -59,6 +67,15 @@ class SoupPlay:
         """Leave only these items to do: the share of one worker."""
         self._items = tuple(item for item in self._items if item.id in ids)
 
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """Models that the run calls."""
+        judges = tuple(seat.model for seat in self._table.seats)
+        if self._table.options.predictions:
+            return judges
+        player = (self._table.model,) if self._settings.player == "model" else ()
+        return (*player, self._responder, *judges)
+
     def quote(self) -> str:
         """Say what the run would cost, from one to three rehearsed games."""
         played = self._settings.player == "model" and not self._table.options.predictions
@@ -71,6 +88,7 @@ class SoupPlay:
             epochs=self._table.options.epochs,
             settings=self._settings,
             texts=self._texts,
+            prices=read_prices(self._table.options.price or ()),
         )
 
     def read(self, key: str) -> Outcome | None:
@@ -96,12 +114,8 @@ class SoupPlay:
         Raises:
             ModelError: If one cannot.
         """
-        if self._brought is None:
-            if self._settings.player == "model":
-                prepare(self._table.model)
-            prepare(self._responder)
-        for seat in self._table.seats:
-            prepare(seat.model)
+        for model in self.models:
+            prepare(model)
 
     async def run(self, runner: Runner, *, key: str, on_done: Callable[[], None]) -> Outcome:
         """Play and judge; each call has its own line in the journal, so that a killed game goes on at its turn."""
@@ -136,7 +150,9 @@ class SoupPlay:
 
             return await sit(transcript, runner, seats=self._table.seats, mark=mark, no_answer=no_answer)
 
-        return await run_attempts(todo, solve=solve, judge=marks, workers=workers, on_done=on_done)
+        return await run_attempts(
+            todo, solve=solve, judge=marks, workers=workers, sealed=self._table.split.manifest.sealed, on_done=on_done
+        )
 
     async def _play(self, item: Soup, epoch: int, runner: Runner, setup: Setup) -> Transcript:
         model, responder, texts = self._table.model, self._responder, self._texts
@@ -152,18 +168,6 @@ class SoupPlay:
         return await play(item, desk, other, epoch=epoch, setup=setup)
 
 
-def condition(settings: SoupSettings, points: PointSet, *, first: int | None) -> str:
-    """Name what was varied; figures of other conditions, of other reference points too, are not compared."""
-    who = "player=human" if settings.player == "human" else f"agent={settings.ablation}"
-    parts = [who, f"responder={settings.responder}"]
-    if settings.max_turns != SoupSettings.model_fields["max_turns"].default:
-        parts.append(f"turns={settings.max_turns}")
-    if settings.compat:
-        parts.append(f"compat={settings.compat}")
-    parts.append(f"points={points.sha256[:8]}")
-    return ";".join([*parts, *([f"first={first}"] if first is not None else [])])
-
-
 def open_soups(table: Table, refuse: Callable[[str], NoReturn]) -> SoupPlay:
     """Open the puzzles of a split.
 
@@ -171,10 +175,10 @@ def open_soups(table: Table, refuse: Callable[[str], NoReturn]) -> SoupPlay:
         PromptError, PointsError, PredictionError: If prompts, reference points or a brought file cannot be used.
     """
     options, split = table.options, table.split
-    if options.hints or options.judge_files:
-        refuse("--hints and --judge-files are for riddles; this split has situation puzzles")
     if options.player == "human" and (options.predictions or options.responder == SYMMETRIC):
         refuse("--player human plays here, against a Responder: leave out --predictions and --responder symmetric")
+    if options.player == "human" and table.model.provider != HUMAN:
+        refuse(f"--player human: the player is no model of {table.model.provider!r}; say --provider human")
     responder, named = _responder(table, refuse)
     settings = game_settings(
         responder=named,

@@ -8,6 +8,7 @@ from builders.values import Soup, Value
 from evaluators.answers import SoupSettings
 from evaluators.models import count_tokens
 from evaluators.points import ItemPoints
+from evaluators.prices import Prices
 from evaluators.pricing import Quote, totals
 from evaluators.protocols.soup.desk import Desk
 from evaluators.protocols.soup.game import Setup, play
@@ -71,12 +72,14 @@ def quote(
     epochs: int,
     settings: SoupSettings,
     texts: Texts,
+    prices: Prices | None = None,
 ) -> str:
     """Say calls, tokens and price of the games and of their judging, by model.
 
     Args:
         model: None where a person plays or reconstructions are brought.
         responder: None where no game is played.
+        prices: What calls cost; None: litellm's table.
     """
     few, games = items[:REHEARSED], len(items) * epochs
     player = _Rehearsal(model or Model(name="gpt-4", provider="openai"))
@@ -101,4 +104,4 @@ def quote(
         f"Counted in {len(few)} rehearsed game(s) of {settings.max_turns} questions with made-up replies; key clues "
         "make the genre be judged more often (3 calls each time). Thinking, repairs and retries come on top."
     )
-    return totals(rows, note)
+    return totals(rows, note, prices)

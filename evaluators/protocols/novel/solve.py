@@ -1,0 +1,64 @@
+"""One model on one question: what it is sent, and the transcript, in which no word of the novel is kept."""
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import NamedTuple
+
+from builders.values import NovelQuestion
+from evaluators.answers import NovelAnswer, NovelRecord
+from evaluators.models import Complete
+from evaluators.prompts import Prompt
+from evaluators.protocols.novel.excerpt import as_text, stand_in, visible
+from evaluators.protocols.novel.forms import SolverReply
+from evaluators.protocols.novel.shelf import Paragraph
+from evaluators.replies import ask
+from evaluators.values import Message, Model, Transcript, transcript_id
+
+
+class Setup(NamedTuple):
+    """What is the same for every question of a run: `key` names the submission, `split` is `split@version`."""
+
+    key: str
+    split: str
+    model: Model
+    condition: str
+    prompt: Prompt
+    shown: Mapping[str, NovelRecord]  # by item, without digests
+    quotable: bool  # whether the licence lets a transcript repeat the question
+
+
+def solver_messages(question: NovelQuestion, text: str, *, setting: str, prompt: Prompt) -> tuple[Message, Message]:
+    """Put a question to a model with the novel's text before it, so that questions of one novel share a prefix."""
+    return prompt.messages({"question": question, "setting": setting, "text": text})
+
+
+async def solve(
+    question: NovelQuestion, complete: Complete, *, paragraphs: Sequence[Paragraph], epoch: int, setup: Setup
+) -> Transcript:
+    """Let a model answer one question once."""
+    shown = setup.shown[question.id]
+    text = as_text(visible(question, paragraphs, setting=shown.setting, cut=shown.cut))
+    if text:
+        shown = shown.model_copy(update={"sha256": sha256(text.encode()).hexdigest()})
+    messages = solver_messages(question, text, setting=shown.setting, prompt=setup.prompt)
+    asked = await ask(complete, messages, SolverReply, decoding=setup.model.decoding)
+    kept: tuple[Message, ...] = ()
+    if setup.quotable:
+        kept = solver_messages(question, stand_in(shown), setting=shown.setting, prompt=setup.prompt)
+    said = asked.value
+    return Transcript(
+        transcript_id=transcript_id(setup.key, question.id, epoch),
+        split=setup.split,
+        item_id=question.id,
+        model=setup.model.name,
+        protocol="novel",
+        condition=setup.condition,
+        epoch=epoch,
+        messages=(*kept, *asked.messages[len(messages) :]),
+        answer=NovelAnswer(kind="novel", letter=said.answer, steps=said.reasoning) if said else None,
+        failure=asked.reply.failure,
+        novel=shown,
+        usage=asked.usage,
+        cost_usd=asked.cost_usd,
+        seconds=asked.reply.seconds,
+    )

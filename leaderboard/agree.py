@@ -1,0 +1,198 @@
+"""How far people, judges and the jury agree on a split: python -m leaderboard agreement layton-llm
+
+People among themselves, the jury's majority and each judge with people, by maker of the answering model, category and
+length of the answer; intervals for items like these.
+"""
+
+import argparse
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluators.bins import Floats
+from evaluators.fit import ChoiceError, choose_jury
+from evaluators.ppi import Interval
+from evaluators.raters import Compared, Scale, bootstrap, compare, counted, fleiss, krippendorff_alpha
+from evaluators.store import Ratings, Store
+from leaderboard.diagnose import Table, print_table
+
+LEAST = 10  # labelled answers of a group, below which no line is shown
+LENGTHS = ("shortest third", "middle third", "longest third")
+HEADER = ("", "n", "items", "exact %", "kappa", "alpha", "RMS", "r", "lenient")
+
+
+class Rated(NamedTuple):
+    """The attempts of a split with the mean label of people, and every rater's grade; NaN where there is none."""
+
+    submission: NDArray[np.str_]
+    item: NDArray[np.str_]
+    judges: tuple[str, ...]
+    people: tuple[str, ...]
+    votes: Floats  # (attempts, judges)
+    labels: Floats  # (attempts, people)
+    provider: NDArray[np.str_]
+    cluster: NDArray[np.str_]
+    category: NDArray[np.str_]
+    length: NDArray[np.str_]  # third of the labelled answers by characters
+
+    @property
+    def human(self) -> Floats:
+        """Mean label of each attempt, shape (attempts,)."""
+        return row_mean(self.labels)
+
+    @property
+    def jury(self) -> Floats:
+        """Mean vote of each attempt, shape (attempts,)."""
+        return row_mean(self.votes)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the options of `agreement`."""
+    parser.add_argument("split", help="for example layton-llm")
+    parser.add_argument("--jury", help="needed where several juries judged the split")
+    parser.add_argument("--resamples", type=int, default=400, metavar="N", help="draws of each bootstrap (default 400)")
+    parser.add_argument("--seed", type=int, default=0, help="the same seed makes the same intervals")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Print the agreement of one split.
+
+    Raises:
+        ChoiceError: If the split has no rows, no labels, or several juries and none is named.
+    """
+    from evaluators.store import open_store, store_path
+
+    with open_store(store_path(), read_only=True) as store:
+        version, jury = choose_jury(store, arguments.split, arguments.jury)
+        tables = agreements(
+            store, arguments.split, version, jury, seed=arguments.seed, resamples=max(arguments.resamples, 1)
+        )
+    for title, header, lines in tables:
+        print_table(title, header, lines)
+    print("On labelled answers only: where labels went to split verdicts first, agreement on all answers is higher.")
+    return 0
+
+
+def rated(found: Ratings) -> Rated:
+    """Arrange votes and labels by attempt."""
+    keys = np.char.add(np.char.add(found.submission, "\n"), found.transcript)
+    names, first, place = np.unique(keys, return_index=True, return_inverse=True)
+
+    def table(kind: str) -> tuple[tuple[str, ...], Floats]:
+        mine = found.kind == kind
+        raters, column = np.unique(found.judge[mine], return_inverse=True)
+        grades = np.full((len(names), len(raters)), np.nan)
+        grades[place[mine], column] = found.score[mine]
+        return tuple(raters.tolist()), grades
+
+    (judges, votes), (people, labels) = table("model"), table("human")
+    characters = found.characters[first].astype(np.float64)
+    known = ~np.isnan(labels).all(1) if labels.shape[1] else np.zeros(len(names), dtype=bool)
+    cuts = np.quantile(characters[known], [1 / 3, 2 / 3]) if known.any() else np.zeros(2)
+    length = np.array(LENGTHS)[np.searchsorted(cuts, characters)]
+    about = (found.provider[first], found.cluster[first], found.category[first])
+    return Rated(found.submission[first], found.item[first], judges, people, votes, labels, *about, length)
+
+
+def agreements(
+    store: Store, split: str, version: str, jury: str, *, seed: int = 0, resamples: int = 400
+) -> list[Table]:
+    """Work out the tables of a split under one jury.
+
+    Raises:
+        ChoiceError: If no person labelled anything of it.
+    """
+    r = rated(store.ratings(split, version, jury))
+    if np.isnan(r.human).all():
+        raise ChoiceError(f"nothing of {split}@{version} under jury {jury!r} is labelled: label some answers first")
+    rng = np.random.default_rng(seed)
+    scale: Scale = "nominal" if _binary(r) else "interval"
+    # A majority of marks is a mark; the mean of similarities is compared as it is.
+    verdict = majority(r.jury) if _binary(r) else r.jury
+    human = majority(r.human) if _binary(r) else r.human
+
+    def line(name: str, votes: Floats, mine: NDArray[np.bool_]) -> list[tuple[str, ...]]:
+        both = mine & ~np.isnan(votes) & ~np.isnan(human)
+        if both.sum() < LEAST:
+            return []
+        clusters = r.cluster[both].tolist()
+        return [_line(name, compare(votes[both], human[both], clusters, rng=rng, scale=scale, resamples=resamples))]
+
+    def groups(by: NDArray[np.str_]) -> list[tuple[str, ...]]:
+        names = np.unique(by)
+        return [row for g in names for row in line(str(g), verdict, by == g)] if len(names) > 1 else []
+
+    every = np.ones(len(r.cluster), dtype=bool)
+    judges = [row for n, judge in enumerate(r.judges) for row in line(judge, r.votes[:, n], every)]
+    tables: list[Table] = [
+        *_people(r, rng, scale, resamples),
+        ("The jury with people", HEADER, line("majority" if _binary(r) else "mean", verdict, every)),
+        ("Each judge with people", HEADER, judges),
+        ("The jury with people, by maker of the answering model", HEADER, groups(r.provider)),
+        ("The jury with people, by category", HEADER, groups(r.category)),
+        ("The jury with people, by length of the answer", HEADER, groups(r.length)),
+    ]
+    return [(title, header, lines) for title, header, lines in tables if lines]
+
+
+def _people(r: Rated, rng: np.random.Generator, scale: Scale, resamples: int) -> list[Table]:
+    """People among themselves: every pair, and all at once."""
+    if len(r.people) < 2:
+        return []
+    lines = []
+    for a, b in combinations(range(len(r.people)), 2):
+        both = ~np.isnan(r.labels[:, [a, b]]).any(1)
+        if both.sum() < LEAST:
+            continue
+        found = compare(
+            r.labels[both, a], r.labels[both, b], r.cluster[both].tolist(), rng=rng, scale=scale, resamples=resamples
+        )
+        lines.append(_line(f"{r.people[a]} and {r.people[b]}", found))
+    shared = (~np.isnan(r.labels)).sum(1) >= 2
+    tables: list[Table] = [("People among themselves", HEADER, lines)]
+    if shared.sum() >= LEAST:
+        table, clusters = r.labels[shared], r.cluster[shared]
+        alpha = bootstrap(
+            lambda rows: krippendorff_alpha(table[rows], scale=scale), clusters, rng=rng, resamples=resamples
+        )
+        whole = ~np.isnan(table).any(1)
+        kappa = fleiss(counted(table)) if whole.sum() >= LEAST else float("nan")
+        shown = (f"{len(r.people)} people", str(int(shared.sum())), _interval(alpha, 3), _number(kappa, 3))
+        tables.append(("All people at once", ("", "n", "Krippendorff's alpha", "Fleiss' kappa"), [shown]))
+    return tables
+
+
+def _line(name: str, c: Compared) -> tuple[str, ...]:
+    exact = _interval(Interval(*(100 * x for x in c.exact)), 1)
+    rest = (_interval(c.kappa, 3), _interval(c.alpha, 3), _interval(c.rms, 3), _number(c.correlation.point, 3))
+    return (name, str(c.units), str(c.items), exact, *rest, f"{c.bias:+.3f}")
+
+
+def _interval(found: Interval, digits: int) -> str:
+    if np.isnan(found.low):
+        return _number(found.point, digits)
+    return f"{found.point:.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
+
+
+def _number(value: float, digits: int) -> str:
+    return "–" if np.isnan(value) else f"{value:.{digits}f}"
+
+
+def _binary(r: Rated) -> bool:
+    grades = np.concatenate([r.votes.ravel(), r.labels.ravel()])
+    return bool(np.isin(grades[~np.isnan(grades)], (0.0, 1.0)).all())
+
+
+def majority(means: Floats) -> Floats:
+    """1 above one half, 0 below; NaN for a tie, which is no majority."""
+    sides = np.where(means > 0.5, 1.0, 0.0)
+    return np.where(np.isnan(means) | (means == 0.5), np.nan, sides)
+
+
+def row_mean(table: Floats) -> Floats:
+    """Mean of the grades there are in each row of a table; NaN where there is none."""
+    there = (~np.isnan(table)).sum(1)
+    total = np.nansum(table, axis=1)
+    return np.where(there > 0, total / np.maximum(there, 1), np.nan)

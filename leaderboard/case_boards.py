@@ -1,0 +1,374 @@
+"""What the boards of cases show: grades from 0 to 3, progress along a case, people beside models, dates and cost.
+
+A board is a function of estimates alone, so that a sealed split, of which nothing else is known here, has the same one.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+from itertools import groupby
+from math import log10
+from typing import NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from builders import BENCHMARKS
+from evaluators.estimate import RANKED
+from evaluators.estimate_cases import ALONG, MOST, estimate_cases, graded_alike
+from evaluators.people import percentile
+from evaluators.ppi import overlap_rank_spread
+from evaluators.store import Store
+from evaluators.values import Estimate, PublishedScore, Submission
+from leaderboard.case_analysis import trend
+from leaderboard.charts import Axis, Bar, bar, place
+from leaderboard.plots import Line, Series, Spot, line_plot, round_ticks, spot_plot
+from leaderboard.published import PublishedModel, read_published_models
+
+SAMPLES = "case-samples"
+SCALE = Axis(0, 3, (0, 1, 2, 3))
+SHOWN = 8  # curves in one drawing
+EXPERT = 1.6448536269514722  # standard deviations above the mean of people: the 95th percentile
+DAYS = 365.25
+ABOUT = {
+    "watson-holmes": (
+        "Watson & Holmes",
+        "Private cases of a detective game, solved location by location. The cases are sealed.",
+    ),
+    "sample-case": ("Sample, cases", "Detective cases that this project wrote to try its own machinery."),
+}
+KINDS = {"rModel": "reasoning models", "cModel": "completion models"}
+
+
+class CaseLine(NamedTuple):
+    """One player on a board; grades with two decimals, or a dash."""
+
+    like: Estimate
+    rank: tuple[int, int] | None
+    score: str
+    interval: tuple[str, str]
+    bar: Bar
+    point: str
+    progressive: str
+    final: str
+    percentile: str
+    tied: str  # overall tied to people's grades, with its interval
+    cost: str  # USD a case
+    submission: Submission
+
+
+class CaseSection(NamedTuple):
+    """The players that were graded alike: one version, jury and grading, people among them."""
+
+    version: str
+    jury: str
+    grading: str
+    ranked: tuple[CaseLine, ...]
+    self_reported: tuple[CaseLine, ...]
+    people: tuple[float, ...]  # overall of each person
+    plots: tuple[tuple[str, Markup], ...]  # title and drawing
+    legend: tuple[tuple[str, str], ...]  # class of the colour, and whose curve it is
+    estimates: tuple[Estimate, ...]
+
+    @property
+    def ticks(self) -> tuple[tuple[int, str], ...]:
+        """Where the whole grades stand on the scale."""
+        return tuple((tick, place(SCALE, tick)) for tick in SCALE.ticks)
+
+
+class PrintedLine(NamedTuple):
+    """A row of the paper's table, people among models."""
+
+    model: str
+    human: bool
+    released: str
+    kind: str
+    progressive: str
+    final: str
+    overall: float
+    percentile: str
+    again: str  # the percentile, worked out here from the printed scores of the people
+    point: str
+    source: str
+
+
+class CaseBoard(NamedTuple):
+    """All that the page of a split of cases shows."""
+
+    split: str
+    benchmark: str
+    title: str
+    about: str
+    sections: tuple[CaseSection, ...]
+    published: tuple[PublishedScore, ...]
+    printed: tuple[PrintedLine, ...]
+    by_date: Markup | None
+
+    @property
+    def reread(self) -> tuple[()]:
+        """Published rows whose released evidence was read again: the paper released none."""
+        return ()
+
+    @property
+    def sample(self) -> bool:
+        """Whether the split only proves that the machinery runs."""
+        return self.benchmark == SAMPLES
+
+    @property
+    def template(self) -> str:
+        """Template of the page."""
+        return "case.md.jinja"
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Every number of the page, in its order."""
+        return tuple(e for section in self.sections for e in section.estimates)
+
+
+class _Run(NamedTuple):
+    submission: Submission
+    estimates: tuple[Estimate, ...]
+
+    @property
+    def alike(self) -> tuple[str, str, str, str]:
+        s = self.submission
+        first = ";".join(part for part in s.condition.split(";") if part.startswith("first="))
+        return s.split, s.version, s.jury, ";".join(filter(None, (graded_alike(s.condition), first)))
+
+    def value(self, metric: str) -> Estimate | None:
+        return next((e for e in self.estimates if e.metric == metric and e.method != "ppi"), None)
+
+    @property
+    def human(self) -> bool:
+        return self.submission.model.provider == "human"
+
+
+def case_boards(store: Store) -> tuple[CaseBoard, ...]:
+    """Work out one board for every split of cases that has players or published scores, by name."""
+    cases = {b.name for b in BENCHMARKS if b.protocol == "case"}
+    published = tuple(p for p in store.published_scores() if p.benchmark in cases)
+    runs = _runs(store)
+    benchmark = {r.submission.split: r.submission.benchmark for r in runs} | {p.split: p.benchmark for p in published}
+    return tuple(_board(split, benchmark[split], runs, published) for split in sorted(benchmark))
+
+
+def _runs(store: Store) -> list[_Run]:
+    """Runs on cases with their estimates: of public splits from what is stored, of sealed ones as they came."""
+    open_ones = [s.submission for s in store.submissions() if s.submission.protocol == "case"]
+    keys = sorted({(s.split, s.version, s.jury, s.condition) for s in open_ones})
+    by_id: dict[str, list[Estimate]] = {}
+    for key in keys:
+        for e in estimate_cases(store, *key):
+            by_id.setdefault(e.submission_id, []).append(e)
+    found = [_Run(s, tuple(by_id.get(s.submission_id, ()))) for s in open_ones]
+    found += [_Run(r.submission, r.estimates) for r in store.sealed() if r.submission.protocol == "case"]
+    return [run for run in found if run.value("overall") and run.submission.kind == "model"]
+
+
+def _board(split: str, benchmark: str, runs: Sequence[_Run], published: Sequence[PublishedScore]) -> CaseBoard:
+    mine = sorted((run for run in runs if run.submission.split == split), key=lambda run: run.alike)
+    groups = [(key, list(group)) for key, group in groupby(mine, key=lambda run: run.alike)]
+    groups.sort(key=lambda g: tuple(int(part) for part in g[0][1].split(".")), reverse=True)
+    title, about = ABOUT.get(split, (split, ""))
+    cited = tuple(p for p in published if p.split == split)
+    models = {m.model: m for m in read_published_models()}
+    return CaseBoard(
+        split,
+        benchmark,
+        title,
+        about,
+        tuple(_section(key, group) for key, group in groups),
+        cited,
+        _printed(cited, models),
+        _by_date(cited, models),
+    )
+
+
+def _section(key: tuple[str, str, str, str], runs: Sequence[_Run]) -> CaseSection:
+    _, version, jury, grading = key
+    runs = sorted(runs, key=lambda run: (-_overall(run).value, run.submission.submission_id))
+    people = tuple(_overall(run).value for run in runs if run.human and _overall(run).tier in RANKED)
+    # People and models stand in one table, and so have places in one order.
+    heads = [_overall(run) for run in runs if _overall(run).tier in RANKED]
+    spread = overlap_rank_spread(np.array([e.low for e in heads]), np.array([e.high for e in heads]))
+    ranks = {e.submission_id: rank for e, rank in zip(heads, spread, strict=True)}
+    lines = [_line(run, ranks.get(run.submission.submission_id), people) for run in runs]
+    ranked = [run for run in runs if _overall(run).tier in RANKED]
+    plots, legend = _plots(ranked, people)
+    return CaseSection(
+        version,
+        jury,
+        grading,
+        tuple(line for line in lines if line.like.tier in RANKED),
+        tuple(line for line in lines if line.like.tier not in RANKED),
+        people,
+        plots,
+        legend,
+        tuple(_placed(e, ranks.get(e.submission_id)) for run in runs for e in run.estimates),
+    )
+
+
+def _overall(run: _Run) -> Estimate:
+    found = run.value("overall")
+    if found is None:
+        raise ValueError(f"{run.submission.submission_id!r} has no overall score")  # _runs() lets none through
+    return found
+
+
+def _placed(estimate: Estimate, rank: tuple[int, int] | None) -> Estimate:
+    headline = estimate.metric == "overall" and estimate.method != "ppi"
+    best, worst = rank if rank and headline else (None, None)
+    return estimate.model_copy(update={"best_rank": best, "worst_rank": worst})
+
+
+def _line(run: _Run, rank: tuple[int, int] | None, people: Sequence[float]) -> CaseLine:
+    own = _overall(run)
+    tied = next((e for e in run.estimates if e.method == "ppi"), None)
+    s = run.submission
+    cost = None if s.cost_usd is None else s.cost_usd / max(1, s.counts.expected - s.counts.missing)
+    return CaseLine(
+        own,
+        rank,
+        _grade(own),
+        (f"{own.low:.2f}", f"{own.high:.2f}"),
+        bar(SCALE, own.low, own.high),
+        place(SCALE, own.value),
+        _grade(run.value("progressive")),
+        _grade(run.value("final")),
+        _among(run, people),
+        "" if tied is None else f"{tied.value:.2f} [{tied.low:.2f}–{tied.high:.2f}]",
+        "–" if cost is None else f"{cost:.2f}",
+        s,
+    )
+
+
+def _among(run: _Run, people: Sequence[float]) -> str:
+    """The percentile among the people of a section, with its bootstrap interval where the single answers are known."""
+    found = run.value("percentile")
+    if found is not None:
+        return f"{100 * found.value:.0f} [{100 * found.low:.0f}–{100 * found.high:.0f}]"
+    c = run.submission.counts
+    if run.human or len(people) < 2 or c.scored + c.no_answer < c.expected:
+        return "–"
+    return f"{float(percentile(_overall(run).value, np.array(people))):.0f}"
+
+
+def _grade(estimate: Estimate | None) -> str:
+    return "–" if estimate is None else f"{estimate.value:.2f}"
+
+
+def _curve(run: _Run, name: str) -> tuple[float | None, ...]:
+    steps = {int(e.metric.removeprefix(name)): e.value for e in run.estimates if e.metric.startswith(name)}
+    return tuple(steps.get(n) for n in range(max(steps, default=-1) + 1))
+
+
+def _plots(
+    runs: Sequence[_Run], people: Sequence[float]
+) -> tuple[tuple[tuple[str, Markup], ...], tuple[tuple[str, str], ...]]:
+    """The drawings of a section, and whose curve has which colour."""
+    models = [run for run in runs if not run.human][:SHOWN]
+    named = [(run, run.submission.model.name, n) for n, run in enumerate(models)]
+    found: list[tuple[str, Markup]] = []
+    for name, title, caption in (
+        (ALONG[0], "Grades after each location", "locations read"),
+        (ALONG[1], "The same, counted from the end", "locations unread"),
+    ):
+        series = [Series(who, _curve(run, name), n, name == ALONG[1]) for run, who, n in named]
+        series += _average([_curve(run, name) for run in runs if run.human], reverse=name == ALONG[1])
+        series = [s for s in series if any(v is not None for v in s.values)]
+        if series:
+            label = f"{title}: mean grade, 0 to 3, of {', '.join(s.name for s in series)}"
+            found.append((title, line_plot(series, label=label, top=MOST, caption=caption)))
+    found += _by_cost(named, people)
+    legend = [(f"ds-c{n}", who) for _, who, n in named]
+    return tuple(found), tuple(legend + ([("ds-people", "people, on average")] if people else []))
+
+
+def _average(curves: Sequence[tuple[float | None, ...]], *, reverse: bool) -> list[Series]:
+    if not curves:
+        return []
+    steps = range(max(len(curve) for curve in curves))
+    known = [[c[n] for c in curves if n < len(c) and c[n] is not None] for n in steps]
+    means = tuple(float(np.mean([v for v in values if v is not None])) if values else None for values in known)
+    return [Series("people, on average", means, -1, reverse)]
+
+
+def _levels(people: Sequence[float]) -> list[Line]:
+    """The average person, and the 95th percentile of a normal population with these people's mean and deviation."""
+    if len(people) < 2:
+        return []
+    mean, spread = float(np.mean(people)), float(np.std(people))
+    return [Line(0, mean, "average person"), Line(0, mean + EXPERT * spread, "95th percentile of people")]
+
+
+def _by_cost(named: Sequence[tuple[_Run, str, int]], people: Sequence[float]) -> list[tuple[str, Markup]]:
+    spots = []
+    for run, who, n in named:
+        s, own = run.submission, _overall(run)
+        played = max(1, s.counts.expected - s.counts.missing)
+        if s.cost_usd:
+            spots.append(Spot(log10(s.cost_usd / played), own.value, who, n, own.low, own.high))
+    if not spots:
+        return []
+    ticks = [(x, f"${10**x:g}") for x in round_ticks(min(s.x for s in spots), max(s.x for s in spots))]
+    lines = [*_levels(people), *_trend([(s.x, s.y) for s in spots], "trend over log cost")]
+    label = f"Overall score by cost of a case, logarithmic, of {len(spots)} models"
+    drawn = spot_plot(spots, ticks=ticks, lines=lines, label=label, top=MOST, caption="US dollars a case")
+    return [("Score by cost", drawn)]
+
+
+def _trend(points: Sequence[tuple[float, float]], name: str) -> list[Line]:
+    x, y = np.array(points).reshape(-1, 2).T
+    fitted = trend(x, y)
+    return [Line(fitted.slope, fitted.start, name, (float(x.min()), float(x.max())))] if fitted else []
+
+
+def _printed(cited: Sequence[PublishedScore], models: dict[str, PublishedModel]) -> tuple[PrintedLine, ...]:
+    scores = {(p.model, p.metric): p.score for p in cited}
+    humans = _printed_people(cited)
+    found = []
+    for p in (p for p in cited if p.metric == "overall"):
+        about = models.get(p.model)
+        again = f"{float(percentile(p.score, np.array(humans))):.0f}" if len(humans) > 1 else "–"
+        printed = {m: scores.get((p.model, m)) for m in ("progressive", "final", "percentile")}
+        cells = {m: "–" if v is None else f"{v:.0f}" if m == "percentile" else f"{v:.2f}" for m, v in printed.items()}
+        found.append(
+            PrintedLine(
+                p.model,
+                p.condition == "player=human",
+                about.released if about else "",
+                KINDS[about.kind].removesuffix("s") if about else "",
+                cells["progressive"],
+                cells["final"],
+                p.score,
+                cells["percentile"],
+                again,
+                place(SCALE, p.score),
+                p.table,
+            )
+        )
+    return tuple(sorted(found, key=lambda line: (-line.overall, line.model)))
+
+
+def _printed_people(cited: Sequence[PublishedScore]) -> list[float]:
+    """Overall scores of the paper's five people; their average is a row of its own and no person."""
+    people = [p for p in cited if p.condition == "player=human" and p.metric == "overall"]
+    return [p.score for p in people if not p.model.startswith("Average")]
+
+
+def _by_date(cited: Sequence[PublishedScore], models: dict[str, PublishedModel]) -> Markup | None:
+    dated = [(models[p.model], p.score) for p in cited if p.metric == "overall" and p.model in models]
+    if len(dated) < 2:
+        return None
+    spots, lines = [], _levels(_printed_people(cited))
+    for colour, (kind, name) in enumerate(KINDS.items()):
+        own = [(_year(m.released), score, m.model) for m, score in dated if m.kind == kind]
+        spots += [Spot(x, y, who, colour) for x, y, who in own]
+        lines += _trend([(x, y) for x, y, _ in own], f"trend of {name}")
+    ticks = [(x, f"{x:.0f}") for x in round_ticks(min(s.x for s in spots), max(s.x for s in spots))]
+    label = f"Overall score by release date of {len(spots)} published models, with trends and the level of people"
+    return spot_plot(spots, ticks=ticks, lines=lines, label=label, top=MOST, caption="released")
+
+
+def _year(day: str) -> float:
+    found = date.fromisoformat(day)
+    return found.year + (found - date(found.year, 1, 1)).days / DAYS

@@ -1,0 +1,157 @@
+"""What the boards of sealed splits show: numbers of each run as a whole, and nothing by item."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from evaluators.estimate import RANKED
+from evaluators.ppi import overlap_rank_spread
+from evaluators.store import Sealed, Store
+from evaluators.values import Estimate, Submission
+from leaderboard.charts import Axis, Bar, axis, bar, place
+
+
+class SealedLine(NamedTuple):
+    """One model on a board; numbers are points with one decimal, or a dash."""
+
+    like: Estimate
+    rank: tuple[int, int] | None
+    score: str
+    interval: tuple[str, str]
+    bar: Bar
+    point: str
+    others: tuple[str, ...]  # the section's further metrics
+    submission: Submission
+
+
+class SealedSection(NamedTuple):
+    """The models that were measured alike: one version, jury and condition."""
+
+    version: str
+    jury: str
+    condition: str
+    scale: Axis
+    ticks: tuple[tuple[int, str], ...]
+    metrics: tuple[str, ...]  # the headline first
+    ranked: tuple[SealedLine, ...]
+    self_reported: tuple[SealedLine, ...]
+    estimates: tuple[Estimate, ...]
+
+
+class SealedBoard(NamedTuple):
+    """All that the page of a sealed split shows."""
+
+    of: str
+    benchmark: str
+    items: int | None  # None: its manifest is not here
+    words: int | None
+    sections: tuple[SealedSection, ...]
+
+    @property
+    def split(self) -> str:
+        """Name of the page and of its data files."""
+        return f"sealed-{self.of}"
+
+    @property
+    def title(self) -> str:
+        """Title of the page."""
+        return f"{self.of}, sealed"
+
+    @property
+    def about(self) -> str:
+        """What a reader has to know first."""
+        size = "" if self.items is None else f"{self.items} items, {self.words or 0:,} words. "
+        return f"{size}Only holders of a key can read the items, the answers and the verdicts."
+
+    @property
+    def sample(self) -> bool:
+        """Whether the split only proves that the machinery runs."""
+        return self.benchmark.endswith("samples")
+
+    @property
+    def published(self) -> tuple[()]:
+        """Figures of papers stand on the page of the public split."""
+        return ()
+
+    @property
+    def reread(self) -> tuple[()]:
+        """No paper's evidence is read again here."""
+        return ()
+
+    @property
+    def template(self) -> str:
+        """Template of the page."""
+        return "sealed.md.jinja"
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Every number of the page, in its order."""
+        return tuple(e for section in self.sections for e in section.estimates)
+
+
+def sealed_boards(store: Store) -> tuple[SealedBoard, ...]:
+    """Work out one board for every sealed split that models were run on, by name."""
+    # Cases, whose grades are no shares, have boards of their own: leaderboard/case_boards.py.
+    shares = [run for run in store.sealed() if run.submission.protocol != "case"]
+    runs = [run for run in shares if run.estimates and run.submission.kind == "model"]
+    manifests = {m.ref: m for m in store.splits() if m.sealed}
+    found = []
+    for name in sorted({run.submission.split for run in runs}):
+        mine = [run for run in runs if run.submission.split == name]
+        keys = sorted({_key(run) for run in mine}, key=lambda key: key[1:])
+        keys.sort(key=lambda key: tuple(int(part) for part in key[0].split(".")), reverse=True)
+        sections = tuple(_section(key, [run for run in mine if _key(run) == key]) for key in keys)
+        manifest = manifests.get(f"{name}@{sections[0].version}")
+        items, words = (manifest.items, manifest.seal.words) if manifest and manifest.seal else (None, None)
+        found.append(SealedBoard(name, mine[0].submission.benchmark, items, words, sections))
+    return tuple(found)
+
+
+def _key(run: Sealed) -> tuple[str, str, str]:
+    return run.submission.version, run.submission.jury, run.submission.condition
+
+
+def _section(key: tuple[str, str, str], runs: Sequence[Sealed]) -> SealedSection:
+    runs = sorted(runs, key=lambda run: (-run.estimates[0].value, run.submission.submission_id))
+    heads = [run.estimates[0] for run in runs]
+    ranked = [e for e in heads if e.tier in RANKED]
+    spread = overlap_rank_spread(np.array([e.low for e in ranked]), np.array([e.high for e in ranked]))
+    ranks = {e.submission_id: rank for e, rank in zip(ranked, spread, strict=True)}
+    scale = axis([100 * x for e in heads for x in (e.low, e.high)])
+    metrics = tuple(dict.fromkeys(e.metric for run in runs for e in run.estimates))
+    lines = [_line(run, ranks.get(run.submission.submission_id), scale, metrics) for run in runs]
+    return SealedSection(
+        *key,
+        scale,
+        tuple((tick, place(scale, tick)) for tick in scale.ticks),
+        metrics,
+        tuple(line for line in lines if line.like.tier in RANKED),
+        tuple(line for line in lines if line.like.tier not in RANKED),
+        tuple(_ranked(e, ranks.get(e.submission_id)) for run in runs for e in run.estimates),
+    )
+
+
+def _line(run: Sealed, rank: tuple[int, int] | None, scale: Axis, metrics: tuple[str, ...]) -> SealedLine:
+    own = run.estimates[0]
+    by_metric = {e.metric: e for e in run.estimates}
+    return SealedLine(
+        own,
+        rank,
+        _points(own.value),
+        (_points(own.low), _points(own.high)),
+        bar(scale, 100 * own.low, 100 * own.high),
+        place(scale, 100 * own.value),
+        tuple(_points(by_metric[m].value) if m in by_metric else "–" for m in metrics[1:]),
+        run.submission,
+    )
+
+
+def _ranked(estimate: Estimate, rank: tuple[int, int] | None) -> Estimate:
+    if rank is None:
+        return estimate
+    return estimate.model_copy(update={"best_rank": rank[0], "worst_rank": rank[1]})
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}"
