@@ -38,16 +38,11 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--limit", type=_positive, metavar="N", help="only the first N riddles: a condition of its own")
     p.add_argument("--epochs", type=_positive, default=1, metavar="K", help="answers to each riddle (default 1)")
     p.add_argument("--concurrency", type=_positive, default=8, metavar="C", help="most calls in flight (default 8)")
-    p.add_argument(
-        "--processes", type=_positive, metavar="N", help="make the calls with N worker processes (with ray: N workers)"
-    )
-    p.add_argument("--engine", choices=("local", "ray"), default="local", help="where workers run (default: here)")
-    p.add_argument("--batch", action="store_true", help="use the provider's batch endpoint: cheaper, within a day")
-    p.add_argument("--poll", type=float, default=30, metavar="S", help="seconds between looks at a batch (default 30)")
     p.add_argument("--timeout", type=float, default=600, metavar="S", help="seconds for one attempt (default 600)")
     p.add_argument("--out", type=Path, metavar="DIR", help="folder for journal and bundle (default: below runs/)")
     p.add_argument("--splits", type=Path, default=Path("splits"), metavar="DIR", help="where built splits are")
     p.add_argument("--dry-run", action="store_true", help="say calls, tokens and price, and send nothing")
+    _engine_options(p.add_argument_group("where the calls are made"))
     brought = p.add_argument_group("bring your own")
     brought.add_argument("--predictions", type=Path, metavar="F", help="answers, one JSON object a line")
     brought.add_argument("--allow-missing", action="store_true", help="submit although answers are missing")
@@ -81,6 +76,15 @@ def parser() -> argparse.ArgumentParser:
     said.add_argument("--contact")
     said.add_argument("--note")
     return p
+
+
+def _engine_options(group: Any) -> None:
+    group.add_argument(
+        "--processes", type=_positive, metavar="N", help="make the calls with N worker processes (with ray: N workers)"
+    )
+    group.add_argument("--engine", choices=("local", "ray"), default="local", help="where workers run (default: here)")
+    group.add_argument("--batch", action="store_true", help="use the provider's batch endpoint: cheaper, within a day")
+    group.add_argument("--poll", type=float, default=30, metavar="S", help="seconds between looks at it (default 30)")
 
 
 def _jury_options(group: Any) -> None:
