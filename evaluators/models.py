@@ -62,6 +62,11 @@ def _litellm() -> ModuleType:
     return litellm
 
 
+def warm() -> None:
+    """Import now what the first call would import: seconds that a process can spend once for many."""
+    _litellm()
+
+
 def hush() -> None:
     """Let litellm print and hand on nothing of a call, whatever debugging somebody switched on.
 
@@ -156,6 +161,22 @@ def strict_schema(schema: type[Value]) -> dict[str, Any]:
     }
 
 
+def options(model: Model, schema: type[Value] | None) -> dict[str, Any]:
+    """How a model decodes, and the form it is asked for, in litellm's words."""
+    found = _decoding(model)
+    if schema is not None and model.decoding.json_schema:
+        found["response_format"] = strict_schema(schema)
+    return found
+
+
+def endpoint(model: Model) -> dict[str, Any]:
+    """Where a model is called, in litellm's words."""
+    if model.api_base is None:
+        return {}
+    # A server of one's own often has no key, and the OpenAI client insists on one.
+    return {"api_base": model.api_base, "api_key": os.environ.get("OPENAI_API_KEY") or "none"}
+
+
 @lru_cache(maxsize=256)
 def _schema_text(schema: type[Value]) -> str:
     return json.dumps(schema.model_json_schema())
@@ -202,13 +223,6 @@ async def attempt(
         ServiceRefusedError: If no call to this model can succeed.
     """
     litellm = _litellm()
-    options = _decoding(model)
-    if schema is not None and model.decoding.json_schema:
-        options["response_format"] = strict_schema(schema)
-    if model.api_base is not None:
-        options["api_base"] = model.api_base
-        # A server of one's own often has no key, and the OpenAI client insists on one.
-        options["api_key"] = os.environ.get("OPENAI_API_KEY") or "none"
     began = time.monotonic()
     try:
         async with asyncio.timeout(limit):
@@ -218,13 +232,14 @@ async def attempt(
                 timeout=limit,
                 max_retries=0,
                 num_retries=0,
-                **options,
+                **options(model, schema),
+                **endpoint(model),
             )
     except TimeoutError:
         raise AttemptFailed("timeout", f"no whole reply within {limit:g} s") from None
     except Exception as error:  # noqa: BLE001 - the one place: whatever a client library raises becomes a failure
         return _failed(litellm, model, error, seconds=time.monotonic() - began)
-    reply = _reply(response, seconds=time.monotonic() - began)
+    reply = read_response(response, seconds=time.monotonic() - began)
     return reply.model_copy(update={"cost_usd": (priced or price)(model, reply.usage)})
 
 
@@ -234,7 +249,12 @@ async def hang_up() -> None:
         await _litellm().close_litellm_async_clients()
 
 
-def _reply(response: Any, *, seconds: float) -> Reply:
+def read_response(response: Any, *, seconds: float = 0.0) -> Reply:
+    """Turn a completion as litellm has it into a reply without its price.
+
+    Raises:
+        AttemptFailed: If it holds nothing; another attempt may succeed.
+    """
     if not response.choices:
         raise AttemptFailed("service", "the reply holds no choice")
     choice = response.choices[0]

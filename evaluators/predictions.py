@@ -1,12 +1,13 @@
 """Answers and verdicts that people bring: the files behind `--predictions` and `--judge-files`."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from builders.values import Item, Riddle, Soup
+from evaluators import peers
 from evaluators.answers import Letter, NovelAnswer, SoupAnswer
 from evaluators.protocols import riddle
 from evaluators.protocols.novel.forms import MOST_STEPS
@@ -27,6 +28,7 @@ class _Row(NamedTuple):
     where: str
     item_id: str
     fields: dict[str, Any]
+    said: peers.Said | None = None  # where it comes from the log of another harness
 
 
 def _bytes(path: Path) -> bytes:
@@ -48,9 +50,26 @@ def file_sha256(path: Path) -> str:
 
 
 def _rows(path: Path, known: frozenset[str]) -> Iterator[_Row]:
-    for number, line in enumerate(_bytes(path).splitlines(), start=1):
+    data = _bytes(path)
+    try:
+        if (log := peers.replies(str(path), data)) is not None:
+            yield from (_reply(said, known) for said in log)
+            return
+    except peers.PeerError as error:
+        raise PredictionError(str(error)) from None
+    for number, line in enumerate(data.splitlines(), start=1):
         if line.strip():
             yield _row(f"{path}:{number}", line, known)
+
+
+def _reply(said: peers.Said, known: frozenset[str]) -> _Row:
+    _check_known(said.where, said.item_id, known)
+    return _Row(said.where, said.item_id, {"answer": said.text, "epoch": said.epoch}, said)
+
+
+def _check_known(where: str, item_id: str, known: frozenset[str]) -> None:
+    if item_id not in known:
+        raise PredictionError(f"{where}: the split has no item {item_id!r}; leave the line out or take the right split")
 
 
 def _row(where: str, line: bytes, known: frozenset[str]) -> _Row:
@@ -65,8 +84,7 @@ def _row(where: str, line: bytes, known: frozenset[str]) -> _Row:
     item_id = next((fields[name] for name in ID_FIELDS if name in fields), None)
     if not isinstance(item_id, str):
         raise PredictionError(f"{where}: no id; give it as {', '.join(ID_FIELDS[:-1])} or {ID_FIELDS[-1]}")
-    if item_id not in known:
-        raise PredictionError(f"{where}: the split has no item {item_id!r}; leave the line out or take the right split")
+    _check_known(where, item_id, known)
     return _Row(where, item_id, fields)
 
 
@@ -87,20 +105,40 @@ def _answer(row: _Row) -> RiddleAnswer:
         raise PredictionError(f"{row.where}: no justification, and in answer: {error}") from None
 
 
+def _heard(said: peers.Said) -> dict[str, Any]:
+    """Answer or failure of a reply that another harness logged, as a run of ours would have counted it."""
+    if said.declined:
+        return {"failure": "refused"}
+    answer = riddle.read_answer(said.text)
+    return {"answer": answer} if answer else {"failure": "unparsed"}
+
+
+def _check_readable(path: Path, found: Collection[Transcript]) -> None:
+    # A model now and then misses the form; a log of mostly other forms was made with another prompt.
+    unread = sum(t.failure == "unparsed" for t in found)
+    if 2 * unread > len(found):
+        raise PredictionError(
+            f"{path}: {unread} of {len(found)} replies hold no JSON object with answer and justification, so their "
+            "model was asked for something else; make the log with our task (integrations/inspect)"
+        )
+
+
 def read_predictions(
     path: Path, items: Sequence[Riddle], *, setup: riddle.Setup, epochs: int, allow_missing: bool
 ) -> dict[tuple[str, int], Transcript]:
     """Read answers as transcripts, by (item id, epoch).
 
     A row is `{"item_id", "answer", "justification"}` and, with several repeats, `"epoch"` from 0; layton-eval's own
-    files (`custom_id` or `riddle_id`, the reply as a JSON string in `answer`) are read as well.
+    files (`custom_id` or `riddle_id`, the reply as a JSON string in `answer`) and the logs of `evaluators.peers` are
+    read as well. A reply in a log that cannot be read is no answer, as in a run of ours.
 
     Raises:
         PredictionError: If a line is malformed, an id unknown or given twice, or riddles are missing and
-            `allow_missing` is not set.
+            `allow_missing` is not set, or most replies of a log cannot be read.
     """
 
     def made(row: _Row, epoch: int) -> Transcript:
+        brought = _heard(row.said) if row.said else {"answer": _answer(row)}
         return Transcript(
             transcript_id=transcript_id(setup.key, row.item_id, epoch),
             split=setup.split,
@@ -109,10 +147,12 @@ def read_predictions(
             protocol="riddle",
             condition=setup.condition,
             epoch=epoch,
-            answer=_answer(row),
+            **brought,
         )
 
-    return _read(path, items, made, epochs=epochs, allow_missing=allow_missing, what="answer")
+    found = _read(path, items, made, epochs=epochs, allow_missing=allow_missing, what="answer")
+    _check_readable(path, found.values())
+    return found
 
 
 def read_stories(

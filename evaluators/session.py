@@ -8,8 +8,10 @@ from typing import NamedTuple, NoReturn
 
 from builders.splits import Split
 from builders.values import SplitManifest
+from evaluators import engines
 from evaluators.bundle import Bundle, write_bundle
 from evaluators.journal import Journal
+from evaluators.journals import RUN, merge
 from evaluators.jury import choose_panel, panel_that_sat, public_panel, seats_for
 from evaluators.limits import Limits, read_limits
 from evaluators.models import provider_of, takes
@@ -29,7 +31,7 @@ from evaluators.values import Decoding, Evidence, Model, Panel, Seat
 LOCAL_OPTIONS = frozenset(
     {
         *("out", "splits", "api_base", "judge_api_base", "responder_api_base", "concurrency", "timeout", "dry_run"),
-        *("limits", "max_seconds", "max_cost", "yes", "no_cache"),
+        *("limits", "max_seconds", "max_cost", "yes", "no_cache", "processes", "engine", "poll"),
     }
 )
 
@@ -61,7 +63,8 @@ class Session(NamedTuple):
 
     def quote(self) -> str:
         """Say what the run would cost."""
-        return self.play.quote()
+        batch = "\nIn batches (--batch) the provider takes less, usually half." if self.options.batch else ""
+        return self.play.quote() + batch
 
     def run(self) -> Bundle | SealedBundle:
         """Solve, judge, write the bundle.
@@ -78,8 +81,11 @@ class Session(NamedTuple):
         date = began(self.folder, self.name)
         if outcome is not None:
             return self._bundle(outcome, panel, date, ())
-        with open_journal(self.folder / "journal.jsonl", self.manifest, fresh=self.options.no_cache) as journal:
-            runner = self._runner(journal)
+        merge(self.folder)
+        if engines.many(self.options):
+            engines.fill(self)
+        with open_journal(self.folder / RUN, self.manifest, fresh=self.options.no_cache) as journal:
+            runner = self.runner(journal)
             path = self.folder / f"{self.name}{SUFFIX}"
             with recorded(path, self._record(), runner.tally, sealed=self.manifest.sealed):
                 outcome = run_calls(self._call(runner))
@@ -111,7 +117,8 @@ class Session(NamedTuple):
         shown = aggregates(self.split, bundle)
         return write_sealed_bundle(self.bundle_folder, bundle, shown, recipients=self.manifest.sealed_for)
 
-    def _runner(self, journal: Journal) -> Runner:
+    def runner(self, journal: Journal) -> Runner:
+        """What makes the calls of this run, within its limits."""
         return Runner(
             journal,
             concurrency=self.options.concurrency,
@@ -137,6 +144,12 @@ class Session(NamedTuple):
         )
 
     async def _call(self, runner: Runner) -> Outcome:
+        if self.options.batch and runner.journal is not None:
+            from evaluators.engines.batch import BatchRunner
+
+            most, poll = self.play.expected, self.options.poll
+            batches = BatchRunner(runner.journal, live=runner, attempts_at_once=most, poll_seconds=poll)
+            return await batches.drive(self.play.run(batches, key=self.name, on_done=lambda: None))
         with progress(self.play.expected, runner.tally, what=self.manifest.ref) as display:
             runner.on_change = display.show
             return await self.play.run(runner, key=self.name, on_done=display.done)
@@ -165,6 +178,7 @@ def open_session(
             brought files cannot be used.
         PriceError, LimitError: If a price or a limit cannot be read.
     """
+    engines.refuse_unfit(options, split.manifest, refuse)
     open_play = opening(split.manifest.protocol)
     if open_play is None:
         refuse(f"split {split.manifest.ref} is of protocol {split.manifest.protocol!r}; this checkout does not run it")

@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--out", type=Path, metavar="DIR", help="folder for journal and bundle (default: below runs/)")
     p.add_argument("--splits", type=Path, default=Path("splits"), metavar="DIR", help="where built splits are")
     p.add_argument("--dry-run", action="store_true", help="say calls, tokens and price, and send nothing")
+    _engine_options(p.add_argument_group("where the calls are made"))
     brought = p.add_argument_group("bring your own")
     brought.add_argument("--predictions", type=Path, metavar="F", help="answers, one JSON object a line")
     brought.add_argument("--allow-missing", action="store_true", help="submit although answers are missing")
@@ -75,6 +76,15 @@ def parser() -> argparse.ArgumentParser:
     said.add_argument("--contact")
     said.add_argument("--note")
     return p
+
+
+def _engine_options(group: Any) -> None:
+    group.add_argument(
+        "--processes", type=_positive, metavar="N", help="make the calls with N worker processes (with ray: N workers)"
+    )
+    group.add_argument("--engine", choices=("local", "ray"), default="local", help="where workers run (default: here)")
+    group.add_argument("--batch", action="store_true", help="use the provider's batch endpoint: cheaper, within a day")
+    group.add_argument("--poll", type=float, default=30, metavar="S", help="seconds between looks at it (default 30)")
 
 
 def _jury_options(group: Any) -> None:
@@ -202,6 +212,8 @@ def guarded(command: Any) -> int:
     from builders.splits import SplitError
     from builders.vault import VaultError
     from evaluators.bundle import BundleError
+    from evaluators.engines import WorkerLostError
+    from evaluators.engines.shares import ShareError
     from evaluators.journal import JournalError
     from evaluators.jury import JuryError
     from evaluators.limits import LimitError
@@ -222,7 +234,7 @@ def guarded(command: Any) -> int:
     except (
         *(SplitError, ReleaseError, BundleError, JuryError, ModelError),
         *(LimitError, PointsError, PredictionError, PriceError, PromptError),
-        *(RecordError, RubricError, StoreError, VaultError),
+        *(RecordError, RubricError, ShareError, StoreError, VaultError),
     ) as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED
@@ -233,7 +245,7 @@ def guarded(command: Any) -> int:
         first = error.errors()[0]
         print(f"error: {'.'.join(map(str, first['loc']))}: {first['msg']}, not {first['input']!r}", file=sys.stderr)
         return REFUSED
-    except (ServiceRefusedError, ServiceDownError, RunEndedError) as error:
+    except (ServiceRefusedError, ServiceDownError, RunEndedError, WorkerLostError) as error:
         print(f"error: {error}\n{again}", file=sys.stderr)
     except (JournalError, HubError) as error:
         print(f"error: {error}", file=sys.stderr)

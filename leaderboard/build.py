@@ -120,8 +120,12 @@ def _name_pages(config: Path, found: "Sequence[AnyBoard]") -> None:
     reanalysis = [{"Re-analysis": "reanalysis.md"}] if any(board.reread for board in found) else []
     coverage = [{"Coverage": "coverage.md"}] if (config.parent / "docs" / "coverage.md").exists() else []
     pages = [{"Overview": "index.md"}, *([{"Boards": listed}] if listed else [])]
+    submit: list[dict[str, str]] = [
+        {"Submit": "submit.md"},
+        {"Large runs": "large-runs.md"},
+        {"History": "history.md"},
+    ]
     alike = [{"Benchmarks compared": "similarity.md"}]
-    submit: list[dict[str, str]] = [{"Submit": "submit.md"}, {"History": "history.md"}]
     nav = {"nav": [*pages, {"Method": "method.md"}, *coverage, *alike, *reanalysis, *submit, {"Data": "data.md"}]}
     with config.open("a", encoding="utf-8") as file:
         file.write("\n" + yaml.safe_dump(nav, sort_keys=False, allow_unicode=True))

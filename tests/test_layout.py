@@ -16,18 +16,18 @@ HOMES = {
     "huggingface_hub": {"builders/hub.py"},
     "datasets": {"builders/hub.py"},
     "pyrage": {"builders/vault.py"},
-    "litellm": {"evaluators/models.py", "evaluators/pricing.py"},
+    "litellm": {"evaluators/models.py", "evaluators/pricing.py", "evaluators/engines/batch_api.py"},
     "duckdb": {"evaluators/store.py"},
     "xllamacpp": {"evaluators/local_model.py"},
+    "ray": {"evaluators/engines/cluster.py"},
     "rouge_score": {"evaluators/judge_baseline.py"},
 }
 HEAVY = {"litellm", "datasets", "huggingface_hub", "duckdb", "pyarrow", "PIL", "rich", "mkdocs", "scipy.stats"}
-HEAVY |= {"rouge_score"}
+HEAVY |= {"ray", "rouge_score"}
 CHILD = "the whole, for a child process"  # subprocess.run(..., env=os.environ | {...})
 # Settings of the project, then knobs of libraries that are set before the library is imported.
-VARIABLES = re.compile(
-    "DEERSTALKER_(?:STORE|IDENTITY(?:_FILE)?)|[A-Z0-9_]+_API_KEY|OMP_WAIT_POLICY|LITELLM_LOCAL_MODEL_COST_MAP|" + CHILD
-)
+LIBRARIES = "OMP_WAIT_POLICY|LITELLM_LOCAL_MODEL_COST_MAP|RAY_USAGE_STATS_ENABLED"
+VARIABLES = re.compile(f"DEERSTALKER_(?:STORE|IDENTITY(?:_FILE)?)|[A-Z0-9_]+_API_KEY|{LIBRARIES}|{CHILD}")
 every_source = pytest.mark.parametrize("name", sorted(SOURCES))
 
 

@@ -16,7 +16,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCKS = sorted(path.name for path in ROOT.glob("requirements*.txt"))
 DOCUMENTS = [
     name
-    for name in ("README.md", "CONTRIBUTING.md", "MAINTAINING.md", "site/docs/submit.md")
+    for name in ("README.md", "CONTRIBUTING.md", "MAINTAINING.md", "site/docs/submit.md", "site/docs/large-runs.md")
     if (ROOT / name).is_file()
 ]
 HEAVY = ("litellm", "datasets", "huggingface_hub", "duckdb", "pyarrow", "scipy.stats", "PIL", "rich", "mkdocs")

@@ -101,6 +101,10 @@ class ModelServer:
         """Send the replies that are held, and hold none from now on."""
         self._loop.call_soon_threadsafe(self._released.set)
 
+    def other_page(self, method: str, path: str, headers: Mapping[str, str], payload: bytes) -> tuple[int, bytes]:
+        """Status and body for anything but the chat completions; a server of more overrides it."""
+        return 404, error_body(f"no such page: {method} {path}")
+
     def __enter__(self) -> Self:
         self._thread.start()
         if not self._ready.wait(10):
@@ -149,11 +153,12 @@ class ModelServer:
             listing = {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "tests"}]}
             return await _send(writer, 200, json.dumps(listing).encode())
         if (method, path) != ("POST", "/v1/chat/completions"):
-            return await _send(writer, 404, _error(f"no such page: {method} {path}"))
+            status, other = self.other_page(method, path, headers, payload)
+            return await _send(writer, status, other)
         try:
             body = json.loads(payload)
         except ValueError:
-            return await _send(writer, 400, _error("the request body is not JSON"))
+            return await _send(writer, 400, error_body("the request body is not JSON"))
         with self._lock:
             if self._keep:
                 self._requests.append(body)
@@ -174,7 +179,7 @@ class ModelServer:
             answer = self._reply(body, self._attempts[digest])
         except Exception as error:
             self._errors.append(error)
-            answer = Answer(status=400, raw=_error(f"the test's reply function failed: {error!r}"))
+            answer = Answer(status=400, raw=error_body(f"the test's reply function failed: {error!r}"))
         if answer.seconds:
             await asyncio.sleep(answer.seconds)
         if answer.hold:
@@ -185,9 +190,9 @@ class ModelServer:
             return False
         payload = answer.raw
         if payload is None and answer.status != 200:
-            payload = _error(f"scripted status {answer.status}")
+            payload = error_body(f"scripted status {answer.status}")
         elif payload is None:
-            payload = json.dumps(_completion(body, answer, digest)).encode()
+            payload = json.dumps(completion(body, answer, digest)).encode()
         return await _send(writer, answer.status, payload, answer.headers)
 
 
@@ -201,11 +206,11 @@ async def _send(
     return True
 
 
-def _error(message: str) -> bytes:
+def error_body(message: str) -> bytes:
     return json.dumps({"error": {"message": message, "type": "scripted", "code": None}}).encode()
 
 
-def _completion(body: Body, answer: Answer, digest: str) -> Body:
+def completion(body: Body, answer: Answer, digest: str) -> Body:
     content = default_content(body, digest) if answer.content is None else answer.content
     prompt_tokens, completion_tokens = len(json.dumps(body.get("messages", []))) // 4, max(1, len(content) // 4)
     counted = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}

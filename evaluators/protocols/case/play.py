@@ -47,6 +47,15 @@ class CasePlay:
         player = (self._table.model,) if self._settings.player == "model" else ()
         return (*player, *(seat.model for seat in self._table.seats))
 
+    @property
+    def items(self) -> tuple[Case, ...]:
+        """What is played."""
+        return self._items
+
+    def only(self, ids: frozenset[str]) -> None:
+        """Leave only these items to do: the share of one worker."""
+        self._items = tuple(item for item in self._items if item.id in ids)
+
     def quote(self) -> str:
         """Say what the run would cost, from the prompts of up to three cases."""
         return quote(

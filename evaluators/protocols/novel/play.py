@@ -68,6 +68,15 @@ class NovelPlay:
         player = () if self._table.options.predictions else (self._table.model,)
         return (*player, *(seat.model for seat in self._table.seats))
 
+    @property
+    def items(self) -> tuple[NovelQuestion, ...]:
+        """What is played."""
+        return self._items
+
+    def only(self, ids: frozenset[str]) -> None:
+        """Leave only these items to do: the share of one worker."""
+        self._items = tuple(item for item in self._items if item.id in ids)
+
     def quote(self) -> str:
         """Say what the run would cost, from the real prompts."""
         brought = bool(self._table.options.predictions)

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, StrictBool
 from builders.values import Riddle, Value
 from evaluators.models import Complete
 from evaluators.prompts import Prompt
-from evaluators.replies import ask
+from evaluators.replies import UnreadableError, ask, read
 from evaluators.values import (
     Image,
     Message,
@@ -70,6 +70,14 @@ def judge_messages(riddle: Riddle, answer: RiddleAnswer, *, prompt: Prompt) -> t
     """
     fence = sha256(f"{answer.answer}\0{answer.justification}".encode()).hexdigest()[:12]
     return _with_images(prompt.messages({"riddle": riddle, "answer": answer, "fence": fence}), riddle)
+
+
+def read_answer(text: str) -> RiddleAnswer | None:
+    """Read a solver's whole reply; None where nobody can."""
+    try:
+        return RiddleAnswer(**read(text, SolverReply).model_dump())
+    except UnreadableError:
+        return None
 
 
 class Setup(NamedTuple):

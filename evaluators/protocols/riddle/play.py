@@ -31,6 +31,15 @@ class RiddlePlay:
         self._brought: dict[tuple[str, int], Transcript] | None = None
 
     @property
+    def items(self) -> tuple[Riddle, ...]:
+        """What is played."""
+        return self._items
+
+    def only(self, ids: frozenset[str]) -> None:
+        """Leave only these items to do: the share of one worker."""
+        self._items = tuple(item for item in self._items if item.id in ids)
+
+    @property
     def models(self) -> tuple[Model, ...]:
         """Models that the run calls."""
         options = self._table.options

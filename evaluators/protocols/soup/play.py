@@ -59,6 +59,15 @@ class SoupPlay:
         self.expected = len(items) * options.epochs
 
     @property
+    def items(self) -> tuple[Soup, ...]:
+        """What is played."""
+        return self._items
+
+    def only(self, ids: frozenset[str]) -> None:
+        """Leave only these items to do: the share of one worker."""
+        self._items = tuple(item for item in self._items if item.id in ids)
+
+    @property
     def models(self) -> tuple[Model, ...]:
         """Models that the run calls."""
         judges = tuple(seat.model for seat in self._table.seats)

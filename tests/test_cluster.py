@@ -1,0 +1,92 @@
+"""A run over a Ray cluster on this machine: two nodes at work, one lost in the middle, another to step in.
+
+Needs Ray, which no other test does: `pip install 'ray>=2.40'`, or run these with the Python of an environment that has
+it and all of requirements.txt.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluators.journals import worker_journals
+from evaluators.submit import main as submit
+from tests.conftest import missing
+from tests.made import write_made_split
+from tests.servers.model_server import Answer, ModelServer
+from tests.test_submit import digests, options
+
+ROOT = Path(__file__).resolve().parent.parent
+LOOPBACK = "127.0.0.1"
+
+
+@pytest.fixture
+def ray() -> Any:
+    """The library, kept on this machine and silent about it."""
+    if find_spec("ray") is None:
+        missing("ray", "no ray: install the extra to test clusters")
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    import ray
+
+    return ray
+
+
+@pytest.fixture
+def cluster(ray: Any) -> Iterator[Any]:
+    """A head without CPUs, on loopback."""
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "node_ip_address": LOOPBACK})
+    yield made
+    made.shutdown()
+
+
+def start(arguments: list[str], address: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "evaluators.submit", *arguments]
+    # The last word keeps the driver on loopback, too: Ray knows it only as what it does on Windows and macOS.
+    environment = os.environ | {"RAY_ADDRESS": address, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def test_a_node_that_is_lost_in_the_middle_changes_no_byte_of_the_bundle(cluster: Any, tmp_path: Path) -> None:
+    write_made_split(tmp_path / "splits", 30)
+    with ModelServer() as server:
+        assert submit(options(tmp_path, server, out="alone")) == 0
+    nodes = [cluster.add_node(num_cpus=1, node_ip_address=LOOPBACK) for _ in range(2)]
+    cluster.wait_for_nodes()
+    with ModelServer(lambda *_: Answer(hold=len(server.requests) > 60)) as server:
+        run = start(
+            options(tmp_path, server, "--engine", "ray", "--processes", "2", "--concurrency", "8"), cluster.address
+        )
+        server.wait_for_requests(68, seconds=180)
+        assert server.in_flight_peak <= 8
+        cluster.remove_node(nodes[0], allow_graceful=False)
+        cluster.add_node(num_cpus=1, node_ip_address=LOOPBACK)
+        # The new node asks again for what the lost one had in flight, and for nothing else.
+        server.wait_for_requests(72, seconds=180)
+        server.release()
+        said, _ = run.communicate(timeout=240)
+        assert run.returncode == 0, said
+        asked = [json.dumps(body, sort_keys=True) for body in server.requests]
+        assert len(set(asked)) == 120
+        assert len(asked) - len(set(asked)) == 4
+    assert digests(tmp_path / "out/bundle") == digests(tmp_path / "alone/bundle")
+    assert worker_journals(tmp_path / "out") == ()
+
+
+def test_without_ray_the_message_says_what_to_install(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if find_spec("ray") is not None:
+        pytest.skip("ray is installed here")
+    write_made_split(tmp_path / "splits", 2)
+    with ModelServer() as server:
+        assert submit(options(tmp_path, server, "--engine", "ray")) == 1
+        assert server.requests == []
+    assert "pip install 'ray" in capsys.readouterr().err
