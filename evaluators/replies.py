@@ -1,4 +1,4 @@
-"""Read a structured reply whatever the provider promised: validate, ask once more, then call it unparsed."""
+"""Read a structured reply whatever the provider promised: validate, ask again, then call it unparsed."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +14,7 @@ from evaluators.values import Decoding, Message, Reply, Usage
 T = TypeVar("T", bound=Value)
 
 MOST_CHARACTERS = 200_000
+MOST_TRIES = 3
 SHOWN_OF_CUT = 400  # characters of a cut-off reply that are sent back: a model that loops goes on with all of it
 MOST_OBJECTS = 50  # places in a reply where reading a JSON object is tried; a hostile reply has many
 
@@ -45,43 +46,43 @@ async def ask(
     reader: Callable[[str], T] | None = None,
     again: int = 0,
 ) -> Asked[T]:
-    """Ask a question whose reply must have `form`; a reply that cannot be read is asked for once more.
+    """Ask a question whose reply must have `form`; a reply that cannot be read is asked for again.
 
-    A sampled reply with no JSON in it is damaged and holds nothing to repair: the same question is asked again, so
-    that every answer which counts is an answer to the same prompt. A greedy model would repeat itself, a reply cut
+    A sampled reply with no JSON in it is damaged and holds nothing to repair: the same question is asked again, twice
+    at most, so that every answer which counts is an answer to the same prompt, and what a service garbles now and
+    then is not held against the model. A greedy model would repeat itself, a reply cut
     off by its token limit would be cut again, and JSON of another form shows a misunderstanding: there the reply is
-    sent back with what is wrong with it.
+    sent back once with what is wrong with it.
 
     Args:
         reader: Reads a reply that need not be JSON; it raises UnreadableError as `read` does, which is the default.
-        again: Number of the first call, where one question is put several times; its repair has the next number.
+        again: Number of the first call, where one question is put several times; its repeats have the next numbers.
 
     Returns:
-        The value with usage and price of the replies that led to it, or `failure="unparsed"` after two tries.
+        The value with usage and price of the replies that led to it, or `failure="unparsed"` when the tries are over.
     """
     conversation, understand = tuple(messages), reader or partial(read, form=form)
-    first = await complete(conversation, schema=form, again=again)
-    if first.text is None:
-        return Asked(None, first, _recorded(conversation, first), first.usage, first.cost_usd)
-    try:
-        value = understand(first.text)
-        return Asked(value, first, _recorded(conversation, first), first.usage, first.cost_usd)
-    except UnreadableError as error:
-        problem = error
-    sent_back = not problem.damaged or decoding.temperature == 0 or first.finish_reason == "length"
-    if sent_back:
-        shown = first.text[:SHOWN_OF_CUT] if first.finish_reason == "length" else first.text
-        conversation += (Message(role="assistant", text=shown), Message(role="user", text=_mend(problem, first)))
-    second = await complete(conversation, schema=form, again=again + 1)
-    usage = total_usage((first.usage, second.usage)) if sent_back else second.usage
-    cost = total_cost((first.cost_usd, second.cost_usd)) if sent_back else second.cost_usd
-    if second.text is None:
-        return Asked(None, second, _recorded(conversation, second), usage, cost)
-    try:
-        return Asked(understand(second.text), second, _recorded(conversation, second), usage, cost)
-    except UnreadableError as error:
-        lost = second.model_copy(update={"text": None, "failure": "unparsed", "detail": str(error)})
-        return Asked(None, lost, _recorded(conversation, second), usage, cost)
+    spent: list[Reply] = []  # replies that led to the one that counts: the same question asked again is a new start
+    for number in range(MOST_TRIES):
+        reply = await complete(conversation, schema=form, again=again + number)
+        spent.append(reply)
+        usage, cost = total_usage([r.usage for r in spent]), total_cost([r.cost_usd for r in spent])
+        if reply.text is None:
+            return Asked(None, reply, _recorded(conversation, reply), usage, cost)
+        try:
+            return Asked(understand(reply.text), reply, _recorded(conversation, reply), usage, cost)
+        except UnreadableError as error:
+            problem = error
+        repaired = len(conversation) > len(messages)
+        if repaired or number == MOST_TRIES - 1:
+            break
+        if not problem.damaged or decoding.temperature == 0 or reply.finish_reason == "length":
+            shown = reply.text[:SHOWN_OF_CUT] if reply.finish_reason == "length" else reply.text
+            conversation += (Message(role="assistant", text=shown), Message(role="user", text=_mend(problem, reply)))
+        else:
+            spent.clear()
+    lost = reply.model_copy(update={"text": None, "failure": "unparsed", "detail": str(problem)})
+    return Asked(None, lost, _recorded(conversation, reply), usage, cost)
 
 
 def read(text: str, form: type[T]) -> T:
