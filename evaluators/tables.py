@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Protocol
 
-from builders.values import Soup, SplitManifest
+from builders.values import Riddle, Soup, SplitManifest
 from evaluators.scores import METRICS, label, tally
 from evaluators.values import Published, PublishedScore, Submission, Tier, Transcript, Verdict
 
@@ -32,9 +32,11 @@ def split_rows(manifest: SplitManifest, items: Sequence[Item]) -> dict[str, list
     """Rows of the tables `splits`, `items` and, where the licence lets them be shown, `puzzles`."""
     head = _fields(manifest, "split", "version", "benchmark", "protocol", "items", "sha256")
     # Texts of a release that states no licence stay out of the store, and so off the pages.
-    shown = not manifest.licence.startswith("LicenseRef-")
+    shown = manifest.visibility == "public" and not manifest.licence.startswith("LicenseRef-")
     texts: list[Row] = [
-        (manifest.split, manifest.version, i.model_dump_json()) for i in items if shown and isinstance(i, Soup)
+        (manifest.split, manifest.version, i.model_dump_json(exclude={"image"}))
+        for i in items
+        if shown and isinstance(i, Riddle | Soup)
     ]
     return {
         "puzzles": texts,
@@ -108,7 +110,7 @@ def _transcript(transcript: Transcript) -> Row:
 
 def _verdict(verdict: Verdict) -> Row:
     head = _fields(verdict, "transcript_id", "judge", "provider", "kind", "unit", "score")
-    return (*head, json.dumps(verdict.marks, sort_keys=True), verdict.failure, verdict.prompt_sha256)
+    return (*head, json.dumps(verdict.marks, sort_keys=True), verdict.failure, verdict.prompt_sha256, verdict.reply)
 
 
 def _fields(value: object, *names: str) -> Row:
