@@ -47,7 +47,7 @@ _MINE = "(SELECT submission_id FROM submissions WHERE split = $split AND version
 _EVIDENCE = (
     "SELECT count(*), sum(hash(submission_id, tier, submission)) FROM submissions "
     "WHERE split = $split AND version = $version AND jury = $jury",
-    "SELECT count(*), sum(hash(submission_id, transcript_id, item_id, epoch, failure, no_answer)) FROM transcripts "
+    f"SELECT count(*), sum(hash(submission_id, transcript_id, item_id, epoch, failure, no_answer)) FROM transcripts "  # noqa: S608
     f"WHERE submission_id IN {_MINE}",
     f"SELECT count(*), sum(hash(submission_id, transcript_id, metric, value, by_rule)) FROM scores "  # noqa: S608
     f"WHERE submission_id IN {_MINE}",

@@ -31,7 +31,7 @@ from evaluators.values import (
 if TYPE_CHECKING:
     import duckdb
 
-Values = Sequence[str] | Mapping[str, str | None]
+Values = Sequence[str | Sequence[str]] | Mapping[str, str | None]
 SCHEMA_VERSION = 3
 TABLES = (
     *("splits", "items", "puzzles", "submissions", "transcripts", "verdicts", "scores", "labels", "games"),

@@ -1,6 +1,7 @@
 """What a board shows, worked out from the store: sections, rows and their text, still without markup."""
 
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import NamedTuple
 
 from evaluators.estimate import LIKE, RANKED, THESE, Split, half_width, headline
@@ -10,6 +11,7 @@ from evaluators.scores import HEADLINE
 from evaluators.store import Store
 from evaluators.values import Estimate, Published, Submission
 from leaderboard.charts import Axis, Bar, axis, bar, place
+from leaderboard.evidence import open_splits
 from leaderboard.records import NO_HISTORY, History, Record
 from leaderboard.standings import standings
 
@@ -77,6 +79,17 @@ class Section(NamedTuple):
     retired: Record | None = None
 
     @property
+    def categories(self) -> tuple[str, ...]:
+        """Names of the categories that scores are broken down by; empty where nothing could be fitted."""
+        first = next((line.categories for line in self.ranked if line.categories), ())
+        return tuple(e.metric.partition("/")[2] for e in first)
+
+    @property
+    def key(self) -> str:
+        """Name of the section in addresses."""
+        return section_key(self.estimates[0].split, self.version, self.jury, self.condition)
+
+    @property
     def said(self) -> str:
         """The condition in words."""
         return describe(self.condition)
@@ -99,6 +112,7 @@ class Board(NamedTuple):
     about: str
     sections: tuple[Section, ...]
     published: tuple[Published, ...]
+    open: bool = False  # whether items, answers and votes may be shown one by one
 
     @property
     def template(self) -> str:
@@ -145,7 +159,8 @@ def boards(
     published = store.published()
     benchmark = {s.split: s.benchmark for s in stored} | {p.split: p.benchmark for p in published}
     found = (_board(store, split, benchmark[split], stored, published, fit=fit) for split in sorted(benchmark))
-    return tuple(_marked(board, history) for board in found)
+    opened = {s.split for s in open_splits(store)}
+    return tuple(_marked(board, history)._replace(open=board.split in opened) for board in found)
 
 
 def _marked(board: Board, history: History) -> Board:
@@ -238,6 +253,12 @@ def _line(like: Estimate, these: Estimate, scale: Axis, submission: Submission) 
 def _layton_line(estimate: Estimate) -> LaytonLine:
     spread = (estimate.best_rank, estimate.worst_rank) if estimate.best_rank and estimate.worst_rank else None
     return LaytonLine(estimate, spread, _point(estimate.value), f"{half_width(estimate):.1f}")
+
+
+def section_key(split: str, version: str, jury: str, condition: str) -> str:
+    """A name for addresses: readable, and with a digest so that no two sections share it."""
+    mark = sha256(f"{split}\n{version}\n{jury}\n{condition}".encode()).hexdigest()[:6]
+    return f"{split}-{version}-{mark}"
 
 
 def describe(condition: str) -> str:

@@ -34,7 +34,8 @@ FROM attempt ORDER BY submission_id, position;
 CREATE TEMP TABLE vote AS
 SELECT a.*, j.judge, j.n, ({luck} < if(a.good, 0.92, 0.08))::INT AS score
 FROM attempt a, (SELECT unnest(['judge-a', 'judge-b', 'judge-c']) AS judge, unnest([0, 1, 2]) AS n) j;
-INSERT INTO verdicts SELECT submission_id, 3 * position + n, transcript_id, judge, 'maker-' || n, 'model', 'item', score,
+INSERT INTO verdicts SELECT submission_id, 3 * position + n, transcript_id, judge, 'maker-' || n, 'model', 'item',
+    score,
     if(score = 1, '{{"is_answer_correct": true, "is_justification_correct": true}}',
         '{{"is_answer_correct": false, "is_justification_correct": false}}'), NULL, NULL,
     'The answer names the number that the riddle asks for, and its reason holds.'
