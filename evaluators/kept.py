@@ -21,8 +21,13 @@ class Place(NamedTuple):
     lead: float  # score minus the leader's, on the same items
     low: float
     high: float
-    likes: NDArray[np.uint16]  # (D,) joint draws of the score on items like these; FULL is 1
-    these: NDArray[np.uint16]  # (D,) of the score on these items
+    likes: bytes  # joint draws of the score on items like these: little-endian uint16, FULL is a share of 1
+    these: bytes  # of the score on these items
+
+    def drawn(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The draws of both scores as shares, each of shape (D,)."""
+        likes, these = (np.frombuffer(draws, dtype="<u2") / FULL for draws in (self.likes, self.these))
+        return likes, these
 
 
 class Standing(NamedTuple):
@@ -73,8 +78,7 @@ def read_standings(store: Store, split: str, version: str, jury: str, digest: st
     query = f"""SELECT condition, submission_id, tie_group, lead, lead_low, lead_high, likes, these
         FROM places {where} ORDER BY condition, submission_id"""  # noqa: S608
     for condition, name, *numbers, likes, these in store.query(query, key).fetchall():
-        draws = (np.frombuffer(blob, dtype="<u2") for blob in (likes, these))
-        places.setdefault(condition, {})[name] = Place(*numbers, *draws)
+        places.setdefault(condition, {})[name] = Place(*numbers, likes, these)
     return {condition: Standing(tuple(e), places.get(condition, {})) for condition, e in estimates.items()}
 
 
@@ -91,7 +95,7 @@ def keep_standings(
         for n, (condition, e) in enumerate(listed)
     ]
     places = [
-        (*key.values(), condition, name, *p[:4], p.likes.astype("<u2").tobytes(), p.these.astype("<u2").tobytes())
+        (*key.values(), condition, name, *p)
         for condition, standing in found.items()
         for name, p in standing.places.items()
     ]

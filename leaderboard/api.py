@@ -11,7 +11,7 @@ from builders.values import Name, Value, Version
 from evaluators.store import Store
 from evaluators.values import Estimate, Submission, Tier
 from leaderboard.boards import Board, Line, Section
-from leaderboard.evidence import open_splits, slug, vectors
+from leaderboard.evidence import open_splits, page_of, slug, vectors
 from leaderboard.model_pages import Modelled
 from leaderboard.outputs import Outputs, digest
 from leaderboard.soup_boards import SoupBoard
@@ -59,6 +59,7 @@ class ApiCompare(Value):
 
     section: ApiSection
     items: tuple[str, ...] = Field(description="Items in the order of each row's scores; empty where they are sealed.")
+    pages: tuple[str, ...] = Field(description="Page of each item, without its ending, in `item_pages`.")
     item_pages: str = Field(description="Folder of the items' pages; empty where they are sealed.")
     rows: tuple[ApiRow, ...]
 
@@ -144,6 +145,7 @@ def _compare(
     head = ApiCompare(
         section=_section(board, section),
         items=tuple(items),
+        pages=tuple(page_of(item) for item in items),
         item_pages=f"items/{board.split}-{section.version}" if items else "",
         rows=tuple(_row(line) for line in section.ranked if line.place),
     )
@@ -152,14 +154,14 @@ def _compare(
         if line.place is None:
             continue
         own = scores.get(line.like.submission_id, np.empty(0))
-        like, these = line.place.likes.tobytes(), line.place.these.tobytes()
+        like, these = line.place.likes, line.place.these
 
         def make(line: Line = line, own: np.ndarray[tuple[int], np.dtype[np.float64]] = own) -> str:
             assert line.place is not None
             draws = ApiDraws(
                 submission_id=line.like.submission_id,
-                like=b64encode(line.place.likes.astype("<u2").tobytes()).decode(),
-                these=b64encode(line.place.these.astype("<u2").tobytes()).decode(),
+                like=b64encode(line.place.likes).decode(),
+                these=b64encode(line.place.these).decode(),
                 scores=tuple(None if np.isnan(x) else round(1000 * x) for x in own.tolist()),
             )
             return draws.model_dump_json() + "\n"

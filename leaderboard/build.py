@@ -134,6 +134,7 @@ def build_site(
         raise SiteError(f"{out} holds something that this command did not make; give another folder with --out")
     riddles = boards(store, history, fit=fit) if fit else boards(store, history)
     found: list[Board | SoupBoard] = [*riddles, *soup_boards(store)]
+    store.query("SET memory_limit = '800MB'")  # DuckDB would take most of the machine; it writes to disk instead
     newest = max((s.submission.date for s in store.submissions()), default="2026-01-01")
     with replace_folder(out, durable=False) as new:
         shutil.copytree(SITE, new, dirs_exist_ok=True, ignore=shutil.ignore_patterns("_build"))

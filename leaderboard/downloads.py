@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-import numpy as np
-
 from evaluators.store import Store
 from leaderboard.evidence import open_splits
 from leaderboard.outputs import Outputs, digest
@@ -54,12 +52,14 @@ QUERIES = (
         "WHERE v.kind = 'model' AND l.kind = 'human' AND v.score IS NOT NULL\nGROUP BY ALL ORDER BY agree DESC;",
     ),
 )
-_K, _SEED = np.uint64(0xBF58476D1CE4E5B9), np.uint64(5381)  # DuckDB's checksum of a block
-_BLOCK, _IDENTIFIER = 4096, slice(124, 140)
 
 
 def write_downloads(store: Store, outputs: Outputs, *, code: str) -> None:
-    """Write the store as one DuckDB file and each of its tables as Parquet; equal stores make equal bytes."""
+    """Write the store as one DuckDB file and each of its tables as Parquet; equal stores make equal Parquet files.
+
+    DuckDB puts a random name and bytes of unused memory into its own file, so equal stores make equal tables in it, and
+    not equal bytes; while the store is the same, the file of the last build is taken over.
+    """
     source = digest(code, _mark(store))
     names = [DUCKDB, *(f"data/{table}.parquet" for table in (*AGGREGATES, *EVIDENCE, *ITEMS))]
     taken = [outputs.take_over(name, source) for name in names]
@@ -84,7 +84,7 @@ def _mark(store: Store) -> str:
 def _export(store: Store, folder: Path) -> None:
     path = folder / DUCKDB
     store.query("SET threads = 1")  # several write their rows as they come
-    store.query(f"ATTACH '{str(path).replace(chr(39), chr(39) * 2)}' AS public")
+    store.query(f"ATTACH '{str(path).replace(chr(39), chr(39) * 2)}' AS public (READ_WRITE)")
     try:
         names, versions = [[getattr(s, part) for s in open_splits(store)] for part in ("split", "version")]
         store.query(
@@ -108,29 +108,3 @@ def _export(store: Store, folder: Path) -> None:
     finally:
         store.query("DETACH public")
         store.query("RESET threads")
-    _forget_identifier(path)
-
-
-def _forget_identifier(path: Path) -> None:
-    """Put zeros in place of the random name that DuckDB gives each file, so that equal stores make equal bytes.
-
-    Raises:
-        ValueError: If the file is not laid out as it was when this was written.
-    """
-    with path.open("r+b") as file:
-        for start in (0, _BLOCK, 2 * _BLOCK):
-            file.seek(start)
-            block = bytearray(file.read(_BLOCK))
-            if _checksum(block) != int.from_bytes(block[:8], "little"):
-                raise ValueError(
-                    f"{path}: this DuckDB lays its files out otherwise; leaderboard/downloads.py must follow"
-                )
-            block[_IDENTIFIER] = bytes(16)
-            block[:8] = _checksum(block).to_bytes(8, "little")
-            file.seek(start)
-            file.write(block)
-
-
-def _checksum(block: bytearray) -> int:
-    with np.errstate(over="ignore"):
-        return int(np.bitwise_xor.reduce(np.frombuffer(bytes(block[8:]), dtype="<u8") * _K) ^ _SEED)

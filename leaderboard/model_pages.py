@@ -85,7 +85,27 @@ def write_model_pages(
                 path, marks(name, f"{name} on Deerstalker: {_said(model)}", f"cards/{model.slug}.png", body)
             )
 
-        outputs.write(path, digest(code, model), make)
+        outputs.write(path, digest(code, _source(model)), make)
+
+
+def _source(model: Modelled) -> list[object]:
+    """All that the page of a model shows."""
+    found: list[object] = [model.name, model.records]
+    for r in model.results:
+        place = getattr(r.line, "place", None)
+        estimates = (r.line.like, *getattr(r.line, "categories", ()))
+        found += [*(e.model_dump_json() for e in estimates), r.submission.model_dump_json(), place and place[:4]]
+        found += [
+            r.board,
+            r.open,
+            r.about,
+            r.key,
+            r.rows,
+            r.line.score,
+            r.line.interval,
+            getattr(r.line, "these", None),
+        ]
+    return found
 
 
 def marks(title: str, description: str, card: str, body: str) -> Mapping[str, str]:

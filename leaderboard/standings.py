@@ -94,9 +94,9 @@ def _places(like: Floats, these: Floats, groups: Sequence[int]) -> list[Place]:
     lead = like - like[:, :1]
     low, high = np.quantile(lead, [0.025, 0.975], axis=0, method="inverted_cdf")
     step = max(1, len(like) // KEPT_DRAWS)
-    short = [np.round(np.clip(x[::step], 0, 1) * FULL).astype(np.uint16) for x in (like, these)]
+    short = [np.round(np.clip(x[::step].T, 0, 1) * FULL).astype("<u2") for x in (like, these)]
     numbers = zip(groups, lead.mean(0).tolist(), low.tolist(), high.tolist(), strict=True)
-    return [Place(*n, short[0][:, m], short[1][:, m]) for m, n in enumerate(numbers)]
+    return [Place(*n, short[0][m].tobytes(), short[1][m].tobytes()) for m, n in enumerate(numbers)]
 
 
 def _categories(of_item: Mapping[str, str], data: Split) -> tuple[list[str], Ints | None]:

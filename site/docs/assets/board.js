@@ -2,6 +2,7 @@
 // State is in the address, so that a view can be sent to others. DataTables would do it in 190 kB; the page has 400.
 "use strict";
 (() => {
+  const { make } = window.deerstalker;
   const PLAIN = "table[data-plain]", BOARD = "table[data-board]";
   const number = (text) => {
     const found = text.replace(/−/g, "-").match(/-?[\d.]+(?:e-?\d+)?/);
@@ -9,15 +10,6 @@
   };
   const shown = (cell) => (cell.firstChild && cell.classList.contains("ds-name")
     ? cell.querySelector("bdi, a").textContent : (cell.childNodes[0] || cell).textContent.trim() || cell.textContent.trim());
-  const make = (tag, attributes = {}, ...children) => {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name === "text") element.textContent = value;
-      else if (value !== null) element.setAttribute(name, value);
-    }
-    element.append(...children);
-    return element;
-  };
 
   class Table {
     constructor(table, place) {

@@ -1,18 +1,10 @@
 // Up to four models of a board in pairs, from the joint draws that its ranks are made of. The choice is in the address.
 "use strict";
 (() => {
+  const { make } = window.deerstalker;
   const place = document.querySelector(".ds-compare");
   if (!place) return;
   const api = place.dataset.api, MOST = 4, FULL = 65535;
-  const make = (tag, attributes = {}, ...children) => {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name === "text") element.textContent = value;
-      else if (value !== null) element.setAttribute(name, value);
-    }
-    element.append(...children);
-    return element;
-  };
   const get = async (path) => {
     const reply = await fetch(api + path);
     if (!reply.ok) throw new Error(`${path}: ${reply.status}`);
@@ -94,13 +86,13 @@
 
   const items = () => {
     if (!board.items.length) return [];
-    const all = board.items.map((item, k) => ({ item, scores: chosen.map((id) => loaded.get(id).scores[k]) }));
+    const all = board.items.map((item, k) => ({ item, page: board.pages[k], scores: chosen.map((id) => loaded.get(id).scores[k]) }));
     const spread = ({ scores }) => { const s = scores.filter((x) => x !== null); return s.length > 1 ? Math.max(...s) - Math.min(...s) : -1; };
     const body = make("tbody");
     const fill = (order) => {
       const sorted = [...all].sort(order).filter((entry) => spread(entry) > 0).slice(0, 200);
-      body.replaceChildren(...sorted.map(({ item, scores }) => make("tr", {},
-        make("th", { scope: "row" }, make("a", { href: `${board.item_pages}/${page(item)}.html`, text: item })),
+      body.replaceChildren(...sorted.map(({ item, page, scores }) => make("tr", {},
+        make("th", { scope: "row" }, make("a", { href: `${board.item_pages}/${page}.html`, text: item })),
         ...scores.map((s) => make("td", { class: "ds-num", text: s === null ? "–" : (s / 10).toFixed(0) })))));
     };
     const heads = [make("th", { scope: "col", text: "Item" })];
@@ -119,7 +111,6 @@
     const table = make("table", { class: "ds-table ds-plain" }, make("caption", { text: "Items on which they differ, in points" }), make("thead", {}, make("tr", {}, ...heads)), body);
     return [make("div", { class: "ds-scroll", role: "region", "aria-label": "Items on which they differ", tabindex: "0" }, table)];
   };
-  const page = (item) => (board.pages ? board.pages[item] : item);
 
   const choose = async (key) => {
     board = await get(`compare/${key}.json`);

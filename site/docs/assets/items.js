@@ -1,18 +1,10 @@
 // The page of an item: the other models' answers, loaded forty at a time when they are asked for.
 "use strict";
 (() => {
+  const { make } = window.deerstalker;
   const place = document.querySelector(".ds-answers");
   if (!place || place.dataset.shards === "0") return;
   const count = Number(place.dataset.shards);
-  const make = (tag, attributes = {}, ...children) => {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name === "text") element.textContent = value;
-      else if (value !== null) element.setAttribute(name, value);
-    }
-    element.append(...children);
-    return element;
-  };
   const text = (words, kind) => make("p", { class: `ds-text ${kind}`, dir: "auto", text: words });
   const vote = ([judge, kind, score, lost, marks, reply]) => {
     const who = { human: "person", author: "author, not human", rule: "rule" }[kind];
