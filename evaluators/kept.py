@@ -77,8 +77,8 @@ def read_standings(store: Store, split: str, version: str, jury: str, digest: st
     places: dict[str, dict[str, Place]] = {}
     query = f"""SELECT condition, submission_id, tie_group, lead, lead_low, lead_high, likes, these
         FROM places {where} ORDER BY condition, submission_id"""  # noqa: S608
-    for condition, name, *numbers, likes, these in store.query(query, key).fetchall():
-        places.setdefault(condition, {})[name] = Place(*numbers, likes, these)
+    for condition, name, *rest in store.query(query, key).fetchall():
+        places.setdefault(condition, {})[name] = Place._make(rest)
     return {condition: Standing(tuple(e), places.get(condition, {})) for condition, e in estimates.items()}
 
 

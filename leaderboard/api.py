@@ -3,6 +3,7 @@
 import json
 from base64 import b64encode
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -87,14 +88,15 @@ class ApiModel(Value):
     estimates: tuple[Estimate, ...]
 
 
-DOCUMENTS = {"index": ApiIndex, "compare": ApiCompare, "draws": ApiDraws, "model": ApiModel}
+DOCUMENTS: dict[str, type[Value]] = {"index": ApiIndex, "compare": ApiCompare, "draws": ApiDraws, "model": ApiModel}
 
 
 def schema() -> str:
     """JSON schema of every document, each under its name in `$defs`."""
     from pydantic.json_schema import models_json_schema
 
-    _, found = models_json_schema([(m, "serialization") for m in DOCUMENTS.values()], title="Deerstalker API v1")
+    wanted: list[tuple[type[Value], Literal["serialization"]]] = [(m, "serialization") for m in DOCUMENTS.values()]
+    _, found = models_json_schema(wanted, title="Deerstalker API v1")
     return json.dumps(found, indent=1, sort_keys=True) + "\n"
 
 

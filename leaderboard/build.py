@@ -159,7 +159,7 @@ def build_site(
 def _name_pages(config: Path, found: "Sequence[Board | SoupBoard]", options: Options) -> None:
     import yaml
 
-    listed = [{board.title: f"{board.split}.md"} for board in found]
+    listed: list[dict[str, str]] = [{board.title: f"{board.split}.md"} for board in found]
     docs = config.parent / "docs"
     more = [
         {title: f"{name}.md"}
@@ -171,9 +171,12 @@ def _name_pages(config: Path, found: "Sequence[Board | SoupBoard]", options: Opt
         )
         if (docs / f"{name}.md").exists()
     ]
-    submit = [{"Submit": "submit.md"}, {"What becomes public": "public.md"}, {"History": "history.md"}]
+    named = {"Submit": "submit.md", "What becomes public": "public.md", "History": "history.md"}
+    submit = [{title: page} for title, page in named.items()]
     about: list[dict[str, object]] = [{"Data": "data.md"}, {"Cite": "cite.md"}]
-    pages: list[dict[str, object]] = [{"Overview": "index.md"}, *([{"Boards": listed}] if listed else [])]
+    pages: list[dict[str, object]] = [{"Overview": "index.md"}]
+    if listed:
+        pages.append({"Boards": listed})
     nav: dict[str, object] = {
         "nav": [*pages, {"Method": [{"Method": "method.md"}, *more]}, {"Take part": submit}, {"Data": about}]
     }

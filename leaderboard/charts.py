@@ -105,7 +105,7 @@ def scatter(points: Sequence[Point], *, x_title: str) -> Markup:
     import vl_convert
 
     dated = isinstance(points[0].x, str)
-    x = {"field": "x", "type": "temporal" if dated else "quantitative", "title": x_title}
+    x: dict[str, object] = {"field": "x", "type": "temporal" if dated else "quantitative", "title": x_title}
     if not dated:
         x |= {"scale": {"type": "log", "nice": False, "padding": 12}, "axis": {"format": "~g", "labelOverlap": True}}
     lows, highs = [p.low for p in points], [p.high for p in points]

@@ -83,7 +83,6 @@ def _mark(store: Store) -> str:
 
 def _export(store: Store, folder: Path) -> None:
     path = folder / DUCKDB
-    store.query("SET threads = 1")  # several write their rows as they come
     store.query(f"ATTACH '{str(path).replace(chr(39), chr(39) * 2)}' AS public (READ_WRITE)")
     try:
         names, versions = [[getattr(s, part) for s in open_splits(store)] for part in ("split", "version")]
@@ -107,4 +106,3 @@ def _export(store: Store, folder: Path) -> None:
                 store.query(f"COPY public.{table} TO '{to}' (FORMAT parquet, COMPRESSION zstd)")
     finally:
         store.query("DETACH public")
-        store.query("RESET threads")

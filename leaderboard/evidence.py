@@ -85,9 +85,9 @@ def open_splits(store: Store) -> tuple[OpenSplit, ...]:
     for key in store.query(query).fetchall():
         manifest, protocol = manifests.get(key), protocols[key]
         if manifest is None and protocol != "case":
-            found.append(OpenSplit(*key, protocol, "", ""))
+            found.append(OpenSplit(key[0], key[1], protocol, "", ""))
         elif manifest is not None and manifest.visibility == "public":
-            found.append(OpenSplit(*key, protocol, manifest.language, manifest.licence))
+            found.append(OpenSplit(key[0], key[1], protocol, manifest.language, manifest.licence))
     return tuple(found)
 
 
@@ -199,7 +199,7 @@ def vectors(
     column = store.query(query, [split.split, split.version, jury, condition]).fetchnumpy()
     names, starts = np.unique(column["submission_id"].astype(str), return_index=True)
     ids, place = np.unique(column["item_id"].astype(str), return_inverse=True)
-    score = np.ma.filled(np.ma.asarray(column["score"], dtype=float), np.nan)
+    score: NDArray[np.float64] = np.ma.filled(np.ma.asarray(column["score"], dtype=float), np.nan)
     found = {}
     for name, where, values in zip(names, np.split(place, starts[1:]), np.split(score, starts[1:]), strict=False):
         whole = np.full(len(ids), np.nan)

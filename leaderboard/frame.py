@@ -64,8 +64,9 @@ def take_frames(built: Path) -> dict[str, Frame]:
         path = built / f"{name}.html"
         found[kind] = Frame(path.read_text(encoding="utf-8"), f"{name}.html")
         path.unlink()
-        if not any(path.parent.iterdir()):
-            path.parent.rmdir()
+        for folder in path.relative_to(built).parents:
+            if not any((built / folder).iterdir()):
+                (built / folder).rmdir()
     return found
 
 

@@ -16,7 +16,7 @@ _JOINERS = frozenset("\u200c\u200d\n")
 
 def visible(text: object) -> object:
     """Spell out what cannot be seen: a name may not turn the text around or pass for another."""
-    if type(text) is not str:  # Markup is this project's own
+    if type(text) is not str or text.isprintable():  # Markup is this project's own
         return text
     return "".join(f"[U+{ord(c):04X}]" if unicodedata.category(c) in _HIDDEN and c not in _JOINERS else c for c in text)
 

@@ -1,6 +1,7 @@
 """The picture that is shown where a page is shared: 1200 by 630 pixels, one for each board and each model."""
 
 import io
+import zlib
 from collections.abc import Sequence
 from functools import cache
 from textwrap import wrap
@@ -41,7 +42,7 @@ def card(title: str, facts: Sequence[tuple[str, str]], *, kind: str) -> bytes:
     draw.text((WIDTH - 60, 64), "Deerstalker", font=small, fill=_DIM, anchor="ra")
     image.putpalette([round(a + (b - a) * n / 255) for n in range(256) for a, b in zip(_DARK, _LIGHT, strict=True)])
     found = io.BytesIO()
-    image.save(found, "PNG", compress_level=3)
+    image.save(found, "PNG", compress_level=1, compress_type=zlib.Z_RLE)
     return found.getvalue()
 
 

@@ -13,5 +13,7 @@
     element.append(...children);
     return element;
   };
+  // The theme's search is a dialog without a name.
+  document.querySelector(".md-search[role=dialog]")?.setAttribute("aria-label", "Search the site");
   window.deerstalker = { make, visible };
 })();
