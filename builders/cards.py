@@ -37,11 +37,24 @@ def card(benchmark: Benchmark, packed: Mapping[str, Packed], *, repo: str, versi
     Raises:
         PackError: If data_cards/ has no prose for the benchmark.
     """
+    if not (FOLDER / f"{benchmark.name}.md").is_file():
+        raise PackError(f"data_cards/{benchmark.name}.md is missing; nothing is published without a card")
+    return render(
+        benchmark.name,
+        header(benchmark, packed),
+        benchmark=benchmark,
+        packed=packed,
+        repo=repo,
+        version=version,
+        configs=_configs(packed),
+    )
+
+
+def render(name: str, head: Mapping[str, Any], **values: Any) -> str:
+    """Fill in the prose of `data_cards/<name>.md` and put the YAML header before it."""
     import jinja2
     import yaml
 
-    if not (FOLDER / f"{benchmark.name}.md").is_file():
-        raise PackError(f"data_cards/{benchmark.name}.md is missing; nothing is published without a card")
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER),
         undefined=jinja2.StrictUndefined,
@@ -50,39 +63,48 @@ def card(benchmark: Benchmark, packed: Mapping[str, Packed], *, repo: str, versi
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    prose = environment.get_template(f"{benchmark.name}.md").render(
-        benchmark=benchmark, packed=packed, repo=repo, version=version, configs=_configs(packed)
-    )
-    head = yaml.safe_dump(header(benchmark, packed), sort_keys=False, allow_unicode=True, width=110)
-    return f"---\n{head}---\n\n{prose}"
+    prose = environment.get_template(f"{name}.md").render(**values)
+    text = yaml.safe_dump(dict(head), sort_keys=False, allow_unicode=True, width=110)
+    return f"---\n{text}---\n\n{prose}"
 
 
 def header(benchmark: Benchmark, packed: Mapping[str, Packed]) -> dict[str, Any]:
     """The YAML header of the card: licence, languages, size, tags, and every config with its features."""
     manifests = [p.manifest for p in packed.values()]
-    licence = manifests[0].licence
-    known = licence.lower() in _HUB_LICENCES
-    found: dict[str, Any] = {"pretty_name": benchmark.title, "license": licence.lower() if known else "other"}
-    if not known:
-        found |= {"license_name": licence.lower(), "license_link": benchmark.sources[0].url}
-    items = sum(m.items for m in manifests)
+    found = {"pretty_name": benchmark.title, **licence_fields(manifests[0].licence, benchmark.sources[0].url)}
     found["language"] = sorted({m.language for m in manifests})
-    found["size_categories"] = [next((name for limit, name in _SIZES if items < limit), "100K<n<1M")]
+    found["size_categories"] = [size_category(sum(m.items for m in manifests))]
     if tasks := _TASKS.get(benchmark.protocol):
         found["task_categories"] = list(tasks)
     found["tags"] = ["benchmark", "reasoning", *_TAGS[benchmark.protocol]]
     configs = _configs(packed)
     if configs:
-        found["configs"] = [
-            {"config_name": name, "data_files": [{"split": "test", "path": path}]}
-            for name, (path, _) in configs.items()
-        ]
-        found["dataset_info"] = [_info(name, data) for name, (_, data) in configs.items()]
+        found |= config_fields(configs)
     else:
         found["viewer"] = False
     if any(p.form == "sealed" for p in packed.values()):
         found["extra_gated_prompt"] = GATE
     return found
+
+
+def licence_fields(licence: str, url: str) -> dict[str, Any]:
+    """Name a licence as the Hub does; one that it does not know is `other`, with its name and page."""
+    if licence.lower() in _HUB_LICENCES:
+        return {"license": licence.lower()}
+    return {"license": "other", "license_name": licence.lower(), "license_link": url}
+
+
+def size_category(rows: int) -> str:
+    """The Hub's word for a number of rows."""
+    return next((name for limit, name in _SIZES if rows < limit), "100K<n<1M")
+
+
+def config_fields(configs: Mapping[str, tuple[str, bytes]]) -> dict[str, Any]:
+    """Configs and their features, read off the Parquet files: path and bytes by config."""
+    listed = [
+        {"config_name": name, "data_files": [{"split": "test", "path": path}]} for name, (path, _) in configs.items()
+    ]
+    return {"configs": listed, "dataset_info": [_info(name, data) for name, (_, data) in configs.items()]}
 
 
 def eval_yaml(benchmark: Benchmark, packed: Mapping[str, Packed]) -> str | None:

@@ -56,12 +56,8 @@ def plan(name: str, *, version: str, repo: str, root: Path = DEFAULT_ROOT, ids_o
     prompts = prompts_sha256(benchmark.protocol)
     packed = {s: pack(root, s, version, prompts_sha256=prompts, ids_only=ids_only) for s in benchmark.splits}
     there = hub.look(repo)
-    out = sorted((t[1:] for t in there.tags if _is_version(t)), key=numbers) if there else []
-    below = [v for v in out if numbers(v) < numbers(version)]
-    published = version in out
-    if not published and below != out:
-        raise VersionError(f"{repo} has v{out[-1]} already: give a version above {out[-1]}")
-    old = read_release(repo, f"v{below[-1]}") if below else None
+    base, published = stand(there, repo, version)
+    old = read_release(repo, f"v{base}") if base else None
     same = _read_tag(repo, f"v{version}") if published else None
     changes = _changes(old, packed)
     if old and not published:
@@ -69,9 +65,22 @@ def plan(name: str, *, version: str, repo: str, root: Path = DEFAULT_ROOT, ids_o
     packed = {s: _adopt(p, s, same, old) for s, p in packed.items()}
     files = assemble(benchmark, packed, changes, repo=repo, version=version, old=old, prompts_sha256=prompts)
     if same and there:
-        _check_equal(files, hub.blobs(repo, there.tags[f"v{version}"]), repo, version)
+        check_equal(files, hub.blobs(repo, there.tags[f"v{version}"]), repo, version)
     stale = sorted({f.path for f in old.release.files} - files.keys()) if old else []
-    return Plan(repo, version, files, tuple(stale), changes, below[-1] if below else None, there, published)
+    return Plan(repo, version, files, tuple(stale), changes, base, there, published)
+
+
+def stand(there: hub.Repository | None, repo: str, version: str) -> tuple[str | None, bool]:
+    """Where a version stands among those that are out: the one before it, and whether it is out itself.
+
+    Raises:
+        VersionError: If a later one is out and this one is not.
+    """
+    out = sorted((t[1:] for t in there.tags if _is_version(t)), key=numbers) if there else []
+    below = [v for v in out if numbers(v) < numbers(version)]
+    if version not in out and below != out:
+        raise VersionError(f"{repo} has v{out[-1]} already: give a version above {out[-1]}")
+    return (below[-1] if below else None), version in out
 
 
 def prompts_sha256(protocol: str) -> str | None:
@@ -225,7 +234,12 @@ def _adopt(packed: Packed, split: str, *published: Published | None) -> Packed:
     return packed._replace(files=files)
 
 
-def _check_equal(files: Mapping[str, bytes], held: Mapping[str, str], repo: str, version: str) -> None:
+def check_equal(files: Mapping[str, bytes], held: Mapping[str, str], repo: str, version: str) -> None:
+    """Refuse to take a version for published that holds something else.
+
+    Raises:
+        VersionError: If a file differs from what the tag names.
+    """
     other = sorted(path for path, data in files.items() if not hub.same_blob(held.get(path), data))
     if other:
         shown = ", ".join(other[:5]) + (" and more" if len(other) > 5 else "")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,7 +161,7 @@ class Store:
 
     def splits(self) -> tuple[SplitManifest, ...]:
         """Manifests of the splits there are, by name and version."""
-        rows = self.query("SELECT manifest FROM splits ORDER BY split, version").fetchall()
+        rows = self._run("SELECT manifest FROM splits ORDER BY split, version").fetchall()
         return tuple(SplitManifest.model_validate_json(text) for (text,) in rows)
 
     def submissions(self, split: str | None = None, version: str | None = None) -> tuple[Stored, ...]:
@@ -169,7 +169,7 @@ class Store:
         query = """SELECT submission, tier FROM submissions
             WHERE (split = $split OR $split IS NULL) AND (version = $version OR $version IS NULL)
             ORDER BY submission_id"""
-        rows = self.query(query, {"split": split, "version": version}).fetchall()
+        rows = self._run(query, {"split": split, "version": version}).fetchall()
         return tuple(Stored(Submission.model_validate_json(text), tier) for text, tier in rows)
 
     def attempts(self, split: str, version: str, jury: str) -> dict[str, Attempts]:
@@ -184,7 +184,7 @@ class Store:
             LEFT JOIN (FROM labels WHERE kind = 'author') a USING (submission_id, transcript_id)
             WHERE s.split = ? AND s.version = ? AND s.jury = ?
             ORDER BY s.submission_id, t.item_id, t.epoch, t.position"""
-        column = self.query(query, [split, version, jury]).fetchnumpy()
+        column = self._run(query, [split, version, jury]).fetchnumpy()
         names, starts = np.unique(column["name"].astype(str), return_index=True)
         failed = column["failed"] & ~column["by_rule"]
         item = column["item"].astype(str)
@@ -202,7 +202,7 @@ class Store:
             WHERE s.split = ? AND s.version = ? AND s.jury = ?
             ORDER BY s.submission_id, t.item_id, t.epoch, t.position, c.metric"""
         found: dict[str, dict[str, tuple[str, str, dict[str, float]]]] = {}
-        for name, attempt, cluster, category, metric, value in self.query(query, [split, version, jury]).fetchall():
+        for name, attempt, cluster, category, metric, value in self._run(query, [split, version, jury]).fetchall():
             _, _, scores = found.setdefault(name, {}).setdefault(attempt, (cluster, category, {}))
             if metric is not None:
                 scores[metric] = value
@@ -215,13 +215,13 @@ class Store:
             JOIN transcripts t USING (submission_id, transcript_id)
             LEFT JOIN (FROM scores WHERE metric = 'overall') c USING (submission_id, transcript_id)
             WHERE s.split = ? AND s.version = ? ORDER BY g.submission_id, g.item_id, g.epoch"""
-        rows = self.query(query, [split, version]).fetchall()
+        rows = self._run(query, [split, version]).fetchall()
         return tuple(Played(*row)._replace(game=SoupGame.model_validate_json(row[-1])) for row in rows)
 
     def puzzles(self, split: str, version: str) -> tuple[Soup, ...]:
         """The puzzles of a split that may be shown, in its order."""
         query = "SELECT item FROM puzzles WHERE split = ? AND version = ? ORDER BY rowid"
-        return tuple(Soup.model_validate_json(text) for (text,) in self.query(query, [split, version]).fetchall())
+        return tuple(Soup.model_validate_json(text) for (text,) in self._run(query, [split, version]).fetchall())
 
     def write_responder_check(self, check: ResponderCheck) -> None:
         """Put a check in place of what the store holds of that model and language."""
@@ -231,7 +231,7 @@ class Store:
     def responder_checks(self, language: str) -> tuple[ResponderCheck, ...]:
         """Checks of models as Responders in one language, by name."""
         query = "SELECT row FROM responder_checks WHERE language = ? ORDER BY model"
-        return tuple(ResponderCheck.model_validate_json(r) for (r,) in self.query(query, [language]).fetchall())
+        return tuple(ResponderCheck.model_validate_json(r) for (r,) in self._run(query, [language]).fetchall())
 
     def write_published_scores(self, rows: Sequence[PublishedScore]) -> None:
         """Put these scores of papers in place of all that the store holds."""
@@ -239,7 +239,7 @@ class Store:
 
     def published_scores(self) -> tuple[PublishedScore, ...]:
         """Scores of papers by category or configuration, in the order of their tables."""
-        rows = self.query("SELECT row FROM published_scores ORDER BY split, position").fetchall()
+        rows = self._run("SELECT row FROM published_scores ORDER BY split, position").fetchall()
         return tuple(PublishedScore.model_validate_json(r) for (r,) in rows)
 
     def votes(self, split: str, version: str, jury: str) -> Votes:
@@ -249,35 +249,42 @@ class Store:
             JOIN (FROM labels WHERE kind = 'human') h USING (submission_id, transcript_id)
             WHERE s.split = ? AND s.version = ? AND s.jury = ? AND v.kind = 'model' AND v.score IS NOT NULL
             ORDER BY s.submission_id, v.position"""
-        column = self.query(query, [split, version, jury]).fetchnumpy()
+        column = self._run(query, [split, version, jury]).fetchnumpy()
         names = (column[name].astype(str) for name in ("provider", "judge"))
         return Votes(*names, *(np.asarray(column[name], dtype=float) for name in ("vote", "human")))
 
     def clusters(self, split: str, version: str) -> dict[str, str]:
         """Story, novel or case of each item of a split, by item; empty where the split was never stored."""
         query = "SELECT item_id, cluster FROM items WHERE split = ? AND version = ? ORDER BY position"
-        return dict(self.query(query, [split, version]).fetchall())
+        return dict(self._run(query, [split, version]).fetchall())
 
     def categories(self, split: str, version: str) -> dict[str, str]:
         """Category of each item of a split; empty where the split was never stored."""
         query = "SELECT item_id, category FROM items WHERE split = ? AND version = ? ORDER BY position"
-        return dict(self.query(query, [split, version]).fetchall())
+        return dict(self._run(query, [split, version]).fetchall())
 
     def published(self, split: str | None = None) -> tuple[Published, ...]:
         """Figures of papers on one split, or all of them, in the order of their tables."""
         query = "SELECT row FROM published WHERE split = $split OR $split IS NULL ORDER BY split, position"
-        return tuple(Published.model_validate_json(r) for (r,) in self.query(query, {"split": split}).fetchall())
+        return tuple(Published.model_validate_json(r) for (r,) in self._run(query, {"split": split}).fetchall())
 
     def digest(self) -> str:
         """sha256 over every row of every table in sorted order: equal stores have equal digests."""
         total = sha256()
         for table in TABLES:
-            for row in self.query(f"SELECT * FROM {table} ORDER BY ALL").fetchall():  # noqa: S608
+            for row in self._run(f"SELECT * FROM {table} ORDER BY ALL").fetchall():  # noqa: S608
                 total.update(f"{table}\t{row!r}\n".encode())
         return total.hexdigest()
 
+    def rows(self, query: str, values: Values = ()) -> list[tuple[Any, ...]]:
+        """Rows of a question of one's own, in SQL; columns are those of `schema.sql`."""
+        return self._run(query, values).fetchall()
+
     def query(self, query: str, values: Values = ()) -> "duckdb.DuckDBPyConnection":
         """Run one statement; a name in it always comes from the code, a value always through `values`."""
+        return self._run(query, values)
+
+    def _run(self, query: str, values: Values = ()) -> "duckdb.DuckDBPyConnection":
         return self._connection.execute(query, values)
 
     def keep(self, rows: dict[str, list[Row]], key: dict[str, str]) -> None:
@@ -311,7 +318,7 @@ class Store:
         where = " AND ".join(f"{column} = ?" for column in key) or "true"
         with self.together():
             for table, values in rows.items():
-                self.query(f"DELETE FROM {table} WHERE {where}", list(key.values()))  # noqa: S608
+                self._run(f"DELETE FROM {table} WHERE {where}", list(key.values()))  # noqa: S608
                 self._insert(table, values)
 
     def _insert(self, table: str, rows: list[Row]) -> None:
@@ -324,7 +331,7 @@ class Store:
         columns = [pa.array(c, type=f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=True)]
         self._connection.register("incoming", pa.table(columns, schema=schema))
         try:
-            self.query(f"INSERT INTO {table} SELECT * FROM incoming")  # noqa: S608
+            self._run(f"INSERT INTO {table} SELECT * FROM incoming")  # noqa: S608
         finally:
             self._connection.unregister("incoming")
 

@@ -9,6 +9,7 @@ python -m leaderboard health                      an issue where a scheduled wor
 python -m leaderboard diagnose SPLIT              what to read before a board is published
 python -m leaderboard compare SPLIT FIRST SECOND  is one model better than another
 python -m leaderboard export --format F           results in the formats of others, or proposed on the Hub
+python -m leaderboard publish-labels BENCHMARK   answers with verdicts and labels as a dataset on the Hub
 python -m leaderboard demo                        a whole leaderboard from a tiny local model
 python -m leaderboard coverage                    how often the intervals hold, by simulation
 """
@@ -24,6 +25,7 @@ COMMANDS = {
     "build": ("leaderboard.build", "estimate, rank and write the site from the bundles and the store"),
     "import-layton": ("leaderboard.import_layton", "put layton-eval's released verdicts and labels into the store"),
     "export": ("leaderboard.export", "write results for Community Evals, Every Eval Ever, model cards or Inspect"),
+    "publish-labels": ("leaderboard.publish_labels", "publish answers with verdicts and labels as a dataset"),
     "diagnose": ("leaderboard.diagnose", "what a maintainer reads before a board is published"),
     "compare": ("leaderboard.versus", "is one model better than another, on the items both answered"),
     **{name: ("leaderboard.changes", text) for name, text in CHANGES.items()},

@@ -7,6 +7,7 @@ where it is missing. `DEERSTALKER_REQUIRE=chromium,local-model` turns the skips 
 import os
 import shutil
 import socket
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -33,12 +34,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "real_parts: needs Chromium or the local model; set by the fixtures it asks for")
+    needs = "needs Chromium, the local model or a schema of others; set by the fixtures it asks for"
+    config.addinivalue_line("markers", f"real_parts: {needs}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if {"chromium", "weights"} & set(getattr(item, "fixturenames", ())):
+        if {"chromium", "weights", "every_eval_ever_schema"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("real_parts")
 
 
@@ -140,6 +142,18 @@ def local_model(weights: Path) -> Iterator["LocalModel"]:
 
     with LocalModel(weights) as model:
         yield model
+
+
+@pytest.fixture
+def every_eval_ever_schema(tmp_path: Path) -> Path:
+    """The JSON schema that Every Eval Ever ships, out of the package that `make .venv/schemas` fetched."""
+    wheels = sorted((ROOT / ".venv" / "schemas").glob("every_eval_ever-*.whl"))
+    if not wheels:
+        missing("schemas", "no package of Every Eval Ever in .venv/schemas: run make .venv/schemas")
+    with zipfile.ZipFile(wheels[-1]) as wheel:
+        path = tmp_path / "eval.schema.json"
+        path.write_bytes(wheel.read("every_eval_ever/schemas/eval.schema.json"))
+    return path
 
 
 def missing(part: str, reason: str) -> NoReturn:

@@ -59,7 +59,7 @@ def write_card(benchmark: Benchmark, root: Path) -> str:
 
 def test_every_card_is_of_a_benchmark_and_every_riddle_benchmark_has_one() -> None:
     cards = {path.stem for path in FOLDER.glob("*.md")}
-    assert cards <= {b.name for b in BENCHMARKS}
+    assert cards <= {b.name for b in BENCHMARKS} | {"labels"}, "labels.md is the card of every `<benchmark>-ppi`"
     assert {b.name for b in BENCHMARKS if b.protocol == "riddle"} <= cards
 
 

@@ -1,7 +1,6 @@
 """Results in the formats of others: read by their own parsers, complete with interval, never more than aggregates."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -98,11 +97,11 @@ def test_every_eval_ever_has_score_and_interval_as_fractions(found: tuple[Result
 
 
 def test_every_eval_ever_documents_fit_its_own_schema(
-    found: tuple[Result, ...], real_data: Callable[[str], Path], tmp_path: Path
+    found: tuple[Result, ...], every_eval_ever_schema: Path, tmp_path: Path
 ) -> None:
-    schema = real_data("every_eval_ever/eval.schema.json")
-    assert export(tmp_path, "--format", "every-eval-ever", "--schema", str(schema)) == 0
-    assert export(tmp_path, "--format", "every-eval-ever", "--schema", str(schema), "--dataset", "deer/layton") == 0
+    schema = str(every_eval_ever_schema)
+    assert export(tmp_path, "--format", "every-eval-ever", "--schema", schema) == 0
+    assert export(tmp_path, "--format", "every-eval-ever", "--schema", schema, "--dataset", "deer/layton") == 0
 
 
 def test_a_document_that_does_not_fit_a_schema_is_refused_and_nothing_is_written(
