@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
 from leaderboard.checks import check_site
 from leaderboard.generated import write_generated
@@ -150,7 +151,7 @@ def build_site(
         for name, body in bodies.items():
             put_body(built / f"{name}.html", body)
         write_generated(store, found, history, take_frames(built), built, old=out / "_build", url=options.url)
-        if faults := check_site(built):
+        if faults := check_site(built, root=urlsplit(options.url or "/").path):
             listed = "; ".join(f"{f.page}: {f.what}" for f in faults[:5])
             raise SiteError(f"{len(faults)} faults in the built pages, nothing was replaced: {listed}")
     return out / "_build" / "index.html"

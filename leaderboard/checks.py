@@ -31,25 +31,25 @@ class Fault(NamedTuple):
     what: str
 
 
-def check_site(built: Path, *, pages: tuple[str, ...] | None = None) -> list[Fault]:
+def check_site(built: Path, *, root: str = "/") -> list[Fault]:
     """Check a built site.
 
     Args:
         built: Its folder.
-        pages: The pages to read; None: all. Links lead to any page.
+        root: Path at which the site will stand on its host, ending in a slash.
     """
-    names = pages if pages is not None else tuple(str(p.relative_to(built)) for p in sorted(built.rglob("*.html")))
+    names = tuple(str(p.relative_to(built)) for p in sorted(built.rglob("*.html")))
     known = Known({}, {})
     found: list[Fault] = []
     for name in names:
         text = (built / name).read_text(encoding="utf-8")
-        found += [Fault(name, what) for what in _links(built, name, text, known)]
+        found += [Fault(name, what) for what in _links(built, name, text, known, root)]
         found += [Fault(name, what) for what in _escaping(text)]
     return found + _numbers(built)
 
 
-def _links(built: Path, name: str, text: str, known: Known) -> Iterator[str]:
-    root, folder = str(built), os.path.dirname(f"{built}/{name}")  # a hundred thousand links
+def _links(built: Path, name: str, text: str, known: Known, root: str) -> Iterator[str]:
+    top, folder = str(built), os.path.dirname(f"{built}/{name}")  # a hundred thousand links
     for link in sorted(set(_LINK.findall(text))):
         path, _, fragment = link.partition("#")
         if ":" in path or path.startswith("//"):
@@ -58,7 +58,8 @@ def _links(built: Path, name: str, text: str, known: Known) -> Iterator[str]:
             continue
         path = unquote(path.partition("?")[0])
         # The theme's page for missing pages links from the root.
-        target = os.path.normpath(f"{root if path.startswith('/') else folder}/{path}") if path else f"{root}/{name}"
+        base, path = (top, path.removeprefix(root)) if path.startswith("/") else (folder, path)
+        target = os.path.normpath(f"{base}/{path}") if path or base == top else f"{top}/{name}"
         if target not in known.there:
             known.there[target] = os.path.exists(target)
         if not known.there[target]:
