@@ -191,14 +191,14 @@ def test_a_board_is_sorted_filtered_and_kept_in_its_address(page: Any, served: s
     page.get_by_label("Tokens").first.check()
     page.reload()
     assert rows(page) == ["plain-model"]
-    assert "q=PLAIN" in page.url
+    assert "find=PLAIN" in page.url
     assert page.locator(".ds-models th", has_text="Tokens").first.is_visible()
     page.locator(".ds-tools").first.get_by_role("button", name="Clear").click()
     assert rows(page) == ranked
     assert "?" not in page.url
     page.goto(f"{served}/layton-llm.html?open=open&sort=model.up")
     assert len(rows(page)) == 1
-    page.goto(f"{served}/layton-llm.html?sort=nothing&q=%3Cimg&columns=nothing,tier")
+    page.goto(f"{served}/layton-llm.html?sort=nothing&find=%3Cimg&columns=nothing,tier")
     assert rows(page) == [IMAGE]
 
 

@@ -26,7 +26,7 @@
       this.show();
     }
 
-    fresh() { this.state = { sort: "", q: "", from: "", to: "", only: {}, show: null }; }
+    fresh() { this.state = { sort: "", find: "", from: "", to: "", only: {}, show: null }; }
     column(key) { return this.keys.indexOf(key); }
 
     addSorting() {
@@ -52,7 +52,7 @@
 
     addTools() {
       const tools = this.tools = make("div", { class: "ds-tools", role: "search", "aria-label": "This table" });
-      this.search = this.field("Search", make("input", { type: "search" }), "q");
+      this.search = this.field("Search", make("input", { type: "search" }), "find");
       this.choices = {};
       const picks = { tier: "Tier", open: "Weights", reasoning: "Reasoning", category: "Category", band: "Difficulty" };
       for (const [key, name] of Object.entries(picks)) this.addChoice(key, name, (row) => row.texts[this.column(key)]);
@@ -112,7 +112,7 @@
     read() {
       const found = new URLSearchParams(location.search);
       const get = (name) => found.get(this.prefix + name) || "";
-      for (const name of ["sort", "q", "from", "to"]) this.state[name] = get(name);
+      for (const name of ["sort", "find", "from", "to"]) this.state[name] = get(name);
       for (const key of Object.keys(this.choices)) this.state.only[key] = get(key);
       const columns = found.get(`${this.prefix}columns`);
       this.state.show = columns === null ? null : columns.split(",").filter((key) => this.keys.includes(key));
@@ -122,7 +122,7 @@
     write() {
       const found = new URLSearchParams(location.search);
       const put = (name, value) => (value ? found.set(this.prefix + name, value) : found.delete(this.prefix + name));
-      for (const name of ["sort", "q", "from", "to"]) put(name, this.state[name]);
+      for (const name of ["sort", "find", "from", "to"]) put(name, this.state[name]);
       for (const key of Object.keys(this.choices)) put(key, this.state.only[key]);
       if (this.state.show) found.set(`${this.prefix}columns`, this.state.show.join(","));
       else found.delete(`${this.prefix}columns`);
@@ -132,10 +132,10 @@
     }
 
     passes(entry) {
-      const { q, from, to, only } = this.state;
+      const { find, from, to, only } = this.state; // not `q`: the theme opens its own search on that
       const day = entry.texts[this.column("date")] || "";
-      if (q && !entry.row.cells[Math.max(this.column("model"), this.column("item"), 0)].textContent.toLowerCase()
-        .includes(q.toLowerCase())) return false;
+      if (find && !entry.row.cells[Math.max(this.column("model"), this.column("item"), 0)].textContent.toLowerCase()
+        .includes(find.toLowerCase())) return false;
       if ((from && day < from) || (to && day > to)) return false;
       return Object.entries(this.choices).every(([key, { of }]) => !only[key] || of(entry) === only[key]);
     }
@@ -167,7 +167,7 @@
         if (mine) head.setAttribute("aria-sort", sort.endsWith(".up") ? "ascending" : "descending");
         else head.removeAttribute("aria-sort");
       });
-      this.search.value = this.state.q;
+      this.search.value = this.state.find;
       for (const [key, { select }] of Object.entries(this.choices)) select.value = only[key] || "";
       if (this.from) { this.from.value = this.state.from; this.to.value = this.state.to; }
       if (this.boxes) this.showColumns();
