@@ -33,7 +33,7 @@ from evaluators.values import (
 if TYPE_CHECKING:
     import duckdb
 
-Values = Sequence[str] | Mapping[str, str | None]
+Values = Sequence[str | Sequence[str]] | Mapping[str, str | None]
 SCHEMA_VERSION = 3
 # A store that is gone when it is closed, and never spills to disk.
 IN_MEMORY = ":memory:"
@@ -129,7 +129,7 @@ def open_store(path: Path | str, *, read_only: bool = False) -> "Iterator[Store]
         raise StoreError(explain(error, path)) from error
     try:
         _check_schema(connection, path, read_only=read_only)
-        yield Store(connection, path)
+        yield Store(connection, path, read_only=read_only)
     except duckdb.Error as error:
         raise StoreError(explain(error, path)) from error
     finally:
@@ -139,9 +139,10 @@ def open_store(path: Path | str, *, read_only: bool = False) -> "Iterator[Store]
 class Store:
     """An open store. Writes replace what they name, so doing one twice changes nothing."""
 
-    def __init__(self, connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
+    def __init__(self, connection: "duckdb.DuckDBPyConnection", path: Path, *, read_only: bool = False) -> None:
         self._connection = connection
         self.path = path
+        self.read_only = read_only
         self._inside = False
 
     def write_split(self, manifest: SplitManifest, items: Sequence[Item]) -> None:
@@ -300,6 +301,11 @@ class Store:
         query = "SELECT item_id, cluster FROM items WHERE split = ? AND version = ? ORDER BY position"
         return dict(self._run(query, [split, version]).fetchall())
 
+    def categories(self, split: str, version: str) -> dict[str, str]:
+        """Category of each item of a split; empty where the split was never stored."""
+        query = "SELECT item_id, category FROM items WHERE split = ? AND version = ? ORDER BY position"
+        return dict(self._run(query, [split, version]).fetchall())
+
     def published(self, split: str | None = None) -> tuple[Published, ...]:
         """Figures of papers on one split, or all of them, in the order of their tables."""
         query = "SELECT row FROM published WHERE split = $split OR $split IS NULL ORDER BY split, position"
@@ -317,8 +323,16 @@ class Store:
         """Rows of a question of one's own, in SQL; columns are those of `schema.sql`."""
         return self._run(query, values).fetchall()
 
+    def query(self, query: str, values: Values = ()) -> "duckdb.DuckDBPyConnection":
+        """Run one statement; a name in it always comes from the code, a value always through `values`."""
+        return self._run(query, values)
+
     def _run(self, query: str, values: Values = ()) -> "duckdb.DuckDBPyConnection":
         return self._connection.execute(query, values)
+
+    def keep(self, rows: dict[str, list[Row]], key: dict[str, str]) -> None:
+        """Put rows that were derived from the store in place of those it holds under `key`."""
+        self._replace(rows, key)
 
     @contextmanager
     def together(self) -> Iterator[None]:

@@ -68,6 +68,16 @@ class NovelLine(NamedTuple):
     submission: Submission
 
     @property
+    def score(self) -> str:
+        """Accuracy in the setting that comes first, in points."""
+        return f"{100 * self.like.value:.1f}"
+
+    @property
+    def interval(self) -> tuple[str, str]:
+        """Its interval, in points."""
+        return f"{100 * self.like.low:.1f}", f"{100 * self.like.high:.1f}"
+
+    @property
     def named(self) -> str:
         """The model, and to how many tokens its contexts were cut."""
         return f"{self.model}, cut to {self.cut}" if self.cut else self.model

@@ -20,9 +20,10 @@ from leaderboard.build import MARK, build_site
 from leaderboard.charts import axis, bar, place
 from leaderboard.datafiles import as_csv, as_json, write_data
 from leaderboard.ingest import IngestError, ingest
-from leaderboard.pages import render_board, visible, write_pages
+from leaderboard.pages import render_board, write_pages
 from leaderboard.published import read_published
 from leaderboard.records import Record, append
+from leaderboard.shown import visible
 from tests.made_board import FORMULA, HOSTILE, IMAGE, fill
 from tests.made_runs import Run, made_run
 
