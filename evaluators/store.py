@@ -9,16 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from builders.values import Soup, SplitManifest
 from evaluators.answers import SoupGame
 from evaluators.responders import ResponderCheck
 from evaluators.scores import seats_of
 from evaluators.store_errors import explain
+from evaluators.stored import Attempts, Measured, Played, Sealed, Stored, Votes
 from evaluators.tables import Item, Row, published_rows, published_score_rows, split_rows, submission_rows
 from evaluators.values import (
     Estimate,
@@ -46,61 +46,6 @@ TABLES = (
 
 class StoreError(OSError):
     """The store cannot be opened, read or written; the message is one line that says what to do."""
-
-
-class Stored(NamedTuple):
-    """A submission as the store holds it."""
-
-    submission: Submission
-    tier: Tier
-
-
-class Sealed(NamedTuple):
-    """A run on a sealed split, as a whole."""
-
-    submission: Submission
-    tier: Tier
-    estimates: tuple[Estimate, ...]
-
-
-class Attempts(NamedTuple):
-    """The attempts of one submission, in the order of item and epoch; every array has shape (attempts,)."""
-
-    item: NDArray[np.str_]  # identifier of the item
-    jury: NDArray[np.float64]  # jury score; NaN where fewer verdicts than seats could be read
-    human: NDArray[np.float64]  # mean of the human labels; NaN where there is none
-    author: NDArray[np.float64]  # mean of the item author's labels; NaN where there is none
-    by_rule: NDArray[np.bool_]  # the model gave no answer: known to be 0
-    failed: NDArray[np.bool_]  # the call failed: neither right nor wrong
-
-
-class Measured(NamedTuple):
-    """The attempts of one submission with every metric that is a share or a count, in the order of item and epoch."""
-
-    clusters: tuple[str, ...]  # story of each attempt; its item where the split is not stored
-    categories: tuple[str, ...]  # empty where the split is not stored
-    values: dict[str, NDArray[np.float64]]  # by metric, shape (attempts,); NaN where it is unknown
-
-
-class Played(NamedTuple):
-    """A game with the attempt it belongs to."""
-
-    submission_id: str
-    item_id: str
-    epoch: int
-    conclusion: str | None
-    failure: str | None
-    overall: float | None
-    game: SoupGame
-
-
-class Votes(NamedTuple):
-    """Votes of single judges on labelled attempts; every array has shape (votes,)."""
-
-    provider: NDArray[np.str_]  # maker of the model that answered
-    judge: NDArray[np.str_]
-    vote: NDArray[np.float64]
-    human: NDArray[np.float64]
 
 
 def store_path() -> Path:
@@ -318,10 +263,6 @@ class Store:
             for row in self._run(f"SELECT * FROM {table} ORDER BY ALL").fetchall():  # noqa: S608
                 total.update(f"{table}\t{row!r}\n".encode())
         return total.hexdigest()
-
-    def rows(self, query: str, values: Values = ()) -> list[tuple[Any, ...]]:
-        """Rows of a question of one's own, in SQL; columns are those of `schema.sql`."""
-        return self._run(query, values).fetchall()
 
     def query(self, query: str, values: Values = ()) -> "duckdb.DuckDBPyConnection":
         """Run one statement; a name in it always comes from the code, a value always through `values`."""

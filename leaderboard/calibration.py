@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from evaluators.agreement import Agreement, by_group
 from evaluators.estimate import FULL_LABELS
-from evaluators.store import Store, Votes
+from evaluators.store import Store
+from evaluators.stored import Votes
 from leaderboard.boards import Board
 
 

@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from builders import BENCHMARKS
+from evaluators.scores import FULL_MARKS
+
 _LINK = re.compile(r'\s(?:href|src)="([^"]*)"')
 _ID = re.compile(r'\s(?:id|name)="([^"]*)"')
 _CONTENT = re.compile(r'<div class="ds-board">(.*)</article>', re.DOTALL)
 # What pages of data never hold: HTML that runs, and characters that turn the text around.
 _RUNS = re.compile(r"<(?:script|iframe|object|embed|img|form|base|link|meta)\b|\son\w+\s*=\s*\"", re.IGNORECASE)
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_PROTOCOLS = {b.name: b.protocol for b in BENCHMARKS}
 _ROW = re.compile(r'<tr role="row">.*?</tr>', re.DOTALL)
 
 
@@ -89,6 +93,9 @@ def _numbers(built: Path) -> list[Fault]:
         page = built / f"{path.stem}.html"
         estimates = json.loads(path.read_text(encoding="utf-8"))["estimates"]
         known = {(f"{100 * e['value']:.1f}", f"{100 * e['low']:.1f}–{100 * e['high']:.1f}") for e in estimates}
+        # Grades are shown as grades: 0 to 3, with two decimals.
+        graded = [e for e in estimates if _PROTOCOLS.get(e["benchmark"]) in FULL_MARKS]
+        known |= {(f"{e['value']:.2f}", f"{e['low']:.2f}–{e['high']:.2f}") for e in graded}
         for row in _ROW.findall(page.read_text(encoding="utf-8")):
             score = re.search(r'ds-score" data-label="(?:Score|Overall)">([\d.]+)<', row)
             interval = re.search(r'data-label="95 %">([\d.]+–[\d.]+)<', row)

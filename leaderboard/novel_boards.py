@@ -8,7 +8,8 @@ from evaluators.estimate import RANKED
 from evaluators.estimate_means import estimate_means
 from evaluators.protocols.novel.settings import Known
 from evaluators.readings import Reading, questions, readings
-from evaluators.store import Store, Stored
+from evaluators.store import Store
+from evaluators.stored import Stored
 from evaluators.values import Estimate, PublishedScore, Submission
 from leaderboard.charts import Axis, Bar, axis, bar, place
 from leaderboard.novel_views import (

@@ -68,7 +68,7 @@ def test_the_middle_of_an_axis_is_in_the_middle_of_the_cell() -> None:
 
 def test_a_board_ranks_only_what_may_be_ranked(made: dict[str, Board]) -> None:
     (section,) = made["layton-llm"].sections
-    assert {line.like.tier for line in section.ranked} == {"released", "scored-here"} <= RANKED
+    assert {line.like.tier for line in section.ranked} == {"released", "rejudged", "scored-here"} <= RANKED
     assert {line.like.tier for line in section.self_reported} == {"self-reported"}
     assert all(line.rank for line in section.ranked)
     assert not any(line.rank for line in section.self_reported)
