@@ -116,7 +116,7 @@ def ours(root: Path, url: str) -> dict[str, float]:
     options += ["--judges", "a:openai/j1,b:openai/j2,c:openai/j3", "--judge-api-base", url]
     options += ["--split", "sample-novel", "--splits", str(root), "--out", str(root / "out")]
     began = time.perf_counter()
-    session = open_session(parser().parse_args(options), refuse=sys.exit)
+    session = open_session(parser().parse_args(options), load_split("sample-novel", root=root), refuse=sys.exit)
     counted, cpu = time.perf_counter(), time.process_time()
     bundle = session.run()
     seconds, cpu = time.perf_counter() - counted, time.process_time() - cpu
