@@ -85,8 +85,11 @@ def retire(places: argparse.Namespace) -> Record:
 
 def withdraw(places: argparse.Namespace) -> Record:
     """Take a row off its board."""
+    from evaluators.sealed_bundle import is_sealed
+
     history = read_history(places.records)
     old = _shown(places.submissions, history, places.subject)
+    before = _sealed_headline(places, old) if is_sealed(old) else headline(places, history, old)
     record = Record(
         action="withdrawn",
         date=places.date or today(),
@@ -94,7 +97,7 @@ def withdraw(places: argparse.Namespace) -> Record:
         model=old.model.name,
         split=old.ref,
         reason=places.reason,
-        before=headline(places, history, old),
+        before=before,
     )
     return append(record, places.records)
 
@@ -115,10 +118,17 @@ def supersede(
         RecordError: If there is no such row, or the evidence is about another model, split or other answers.
         BundleError: If the evidence cannot be read.
     """
-    from evaluators.bundle import read_bundle, renamed, write_bundle
+    from evaluators.bundle import read_bundle, read_submission, renamed, write_bundle
+    from evaluators.sealed_bundle import is_sealed
+    from leaderboard.sealed_rows import promote
 
     history = read_history(places.records)
-    old, bundle = _shown(places.submissions, history, subject), read_bundle(evidence)
+    old = _shown(places.submissions, history, subject)
+    if is_sealed(old) or is_sealed(read_submission(evidence)):
+        if action != "scored-here":
+            raise RecordError("nobody can compare sealed answers with others: only a run of ours takes a row's place")
+        return promote(places, old, evidence)
+    bundle = read_bundle(evidence)
     folder: Path = places.submissions / old.benchmark
     _check_about(old, read_bundle(folder / subject), bundle, action)
     name = _free_name(folder, subject, action)
@@ -185,6 +195,13 @@ def _shown(submissions: Path, history: History, subject: str) -> Submission:
         known = ", ".join(sorted(standing)[:10]) or "none"
         raise RecordError(f"no row {subject!r} is shown now; there are {known}")
     return standing[subject]
+
+
+def _sealed_headline(places: argparse.Namespace, s: Submission) -> float | None:
+    from evaluators.sealed_bundle import read_sealed_bundle
+    from leaderboard import sealed_rows
+
+    return sealed_rows.headline(read_sealed_bundle(places.submissions / s.benchmark / s.submission_id))
 
 
 def headline(places: argparse.Namespace, history: History, s: Submission) -> float | None:
