@@ -12,6 +12,8 @@ from evaluators.recheck import main as recheck
 from evaluators.rejudge import main as rejudge
 from evaluators.submit import main as submit
 from evaluators.write_rubrics import main as write_rubrics
+from leaderboard.__main__ import main as leaderboard
+from leaderboard.records import read_history
 from tests.made_case import built, table
 from tests.servers.model_server import Answer, ModelServer
 from tests.test_case_submit import CASES, options
@@ -135,3 +137,17 @@ def test_what_is_no_condition_of_cases_is_not_read_as_one(text: str) -> None:
 def test_a_condition_says_who_played_and_what_graders_saw() -> None:
     assert read_condition("player=human;grader=2") == (None, 2, None)
     assert read_condition("scheme=revision;grader=5;rubrics=01234567;first=3") == ("revision", 5, "01234567")
+
+
+def test_a_row_of_cases_is_promoted_and_its_record_says_what_became_of_it(sent: Path) -> None:
+    name = read_bundle(sent / "out/bundle").submission.submission_id
+    shutil.copytree(sent / "out/bundle", sent / "board/case-samples" / name)
+    with ModelServer(strict) as server:
+        assert rejudge(again(sent, server.url)) == 0
+    places = ("--submissions", str(sent / "board"), "--records", str(sent / "records.jsonl"))
+    words = ["promote", name, "--with", str(sent / "judged"), "--tier", "rejudged", "--reason", "by our graders"]
+    assert leaderboard([*words, *places, "--splits", str(sent / "splits")]) == 0
+    (record,) = read_history(sent / "records.jsonl").records
+    assert (record.becomes, record.after) == (f"{name}.rejudged", pytest.approx(1 / 3, abs=1e-5))
+    assert record.before is not None
+    assert 0 < record.before < 1
