@@ -6,7 +6,6 @@ answers: `evaluators/prompts/answer_first` shows judges the answer before the of
 """
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -110,6 +109,7 @@ def recheck(
     from evaluators.jury import JuryError
     from evaluators.models import prepare
     from evaluators.rejudge import _cap, _check_priced
+    from evaluators.run import run_calls
     from evaluators.runner import Runner
     from evaluators.scores import FULL_MARKS
 
@@ -132,7 +132,7 @@ def recheck(
     with Journal(options.journal / f"{options.round}.jsonl") as journal:
         runner = Runner(journal, concurrency=options.concurrency, timeout=options.timeout)
         _cap(runner, options)
-        again = asyncio.run(_ask(chosen, runner))
+        again = run_calls(_ask(chosen, runner))
     found = []
     for judge in sorted(by_judge):
         # Shares of full marks: a bundle of cases is graded from 0 to 3.

@@ -25,7 +25,7 @@ def kinds(folder: Path, splits: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run on made cases; its bundle is spoilt in copies."""
+    """A run on made cases."""
     root = tmp_path_factory.mktemp("case")
     built(root / "splits", CASES, "7.0.0")  # 1.0.0 is the project's own, and its index is in git
     with pytest.MonkeyPatch.context() as patch, ModelServer(table) as server:
