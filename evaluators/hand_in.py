@@ -90,8 +90,22 @@ def _check(options: argparse.Namespace) -> int:
     from evaluators.check import check_bundle
 
     folder: Path = options.check
+    if any(folder.glob("*.age")):
+        return _check_sealed(options)
     placed = options.board.resolve() in folder.resolve().parents
     return say(check_bundle(folder, splits=options.splits, board=options.board, placed=placed))
+
+
+def _check_sealed(options: argparse.Namespace) -> int:
+    from builders.splits import SplitError
+    from builders.vault import VaultError
+    from evaluators.check.sealed import check_sealed_bundle
+
+    try:
+        return say(check_sealed_bundle(options.check, splits=options.splits))
+    except (SplitError, VaultError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return REFUSED
 
 
 def _pack(options: argparse.Namespace) -> int:

@@ -143,8 +143,8 @@ async def deliberate(
 ) -> tuple[Verdict, ...]:
     """Collect the verdicts on one answer to a riddle; see `sit`."""
 
-    async def mark(complete: Complete, seat: Seat) -> Verdict:
-        return await riddle.judge(item, transcript, complete, seat=seat, prompt=prompt)
+    async def mark(complete: Complete, seat: Seat) -> tuple[Verdict, ...]:
+        return (await riddle.judge(item, transcript, complete, seat=seat, prompt=prompt),)
 
     return await sit(transcript, runner, seats=seats, mark=mark, no_answer=riddle.no_answer)
 
@@ -154,7 +154,7 @@ async def sit(
     runner: Runner,
     *,
     seats: tuple[Seat, ...],
-    mark: Callable[[Complete, Seat], Coroutine[None, None, Verdict]],
+    mark: Callable[[Complete, Seat], Coroutine[None, None, tuple[Verdict, ...]]],
     no_answer: Callable[[Transcript], Verdict],
 ) -> tuple[Verdict, ...]:
     """Collect the verdicts on one attempt of any protocol.
@@ -164,7 +164,7 @@ async def sit(
         no_answer: The verdict by rule where the model gave none.
 
     Returns:
-        Three of the jury; one by rule where the model gave no answer; none where the call failed.
+        Those of the jury; one by rule where the model gave no answer; none where the call failed.
     """
     if transcript.no_answer:
         return (no_answer(transcript),)
@@ -172,4 +172,4 @@ async def sit(
         return ()
     async with asyncio.TaskGroup() as group:
         votes = [group.create_task(mark(runner.complete(seat.model, epoch=transcript.epoch), seat)) for seat in seats]
-    return tuple(vote.result() for vote in votes)
+    return tuple(verdict for vote in votes for verdict in vote.result())

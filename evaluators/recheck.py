@@ -6,7 +6,6 @@ answers: `evaluators/prompts/answer_first` shows judges the answer before the of
 """
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -99,7 +98,7 @@ def recheck(
         What came of it by judge, and how many verdicts could not be had.
 
     Raises:
-        JuryError, ModelError, PointsError, SplitError: Before anything is sent.
+        JuryError, ModelError, PointsError, RubricError, SplitError: Before anything is sent.
         CapError: Before a call that the caps do not allow.
         JournalError, ServiceDownError, ServiceRefusedError, OSError: What was paid for is in the journal.
     """
@@ -110,7 +109,9 @@ def recheck(
     from evaluators.jury import JuryError
     from evaluators.models import prepare
     from evaluators.rejudge import _cap, _check_priced
+    from evaluators.run import run_calls
     from evaluators.runner import Runner
+    from evaluators.scores import FULL_MARKS
 
     by_judge = stored(bundles, seats, options)
     rng = np.random.default_rng(options.seed)
@@ -131,10 +132,15 @@ def recheck(
     with Journal(options.journal / f"{options.round}.jsonl") as journal:
         runner = Runner(journal, concurrency=options.concurrency, timeout=options.timeout)
         _cap(runner, options)
-        again = asyncio.run(_ask(chosen, runner))
+        again = run_calls(_ask(chosen, runner))
     found = []
     for judge in sorted(by_judge):
-        mine = [(v.score, *new) for (s, _, _, v, _), new in zip(chosen, again, strict=True) if s.judge == judge]
+        # Shares of full marks: a bundle of cases is graded from 0 to 3.
+        mine = [
+            tuple(None if x is None else x / FULL_MARKS.get(t.protocol, 1.0) for x in (v.score, *new))
+            for (s, _, t, v, _), new in zip(chosen, again, strict=True)
+            if s.judge == judge
+        ]
         whole = np.array([row for row in mine if None not in row], dtype=np.float64).reshape(-1, 3)
         if len(whole):
             found.append(drift(judge, *whole.T))
@@ -151,6 +157,7 @@ def stored(
 
     known = {seat.judge: seat for seat in seats}
     found: dict[str, list[Asked]] = {}
+    seen: set[tuple[object, ...]] = set()
     for bundle in bundles:
         s = bundle.submission
         split = load_split(s.ref, root=options.splits)
@@ -160,8 +167,12 @@ def stored(
         items = {item.id: item for item in split.items}
         attempts = {t.transcript_id: t for t in bundle.transcripts}
         for v in bundle.verdicts:
-            if v.kind == "model" and v.score is not None and v.judge in known and v.unit == "item":
-                t = attempts[v.transcript_id]
+            if v.kind == "model" and v.score is not None and v.judge in known:
+                t = how.only(attempts[v.transcript_id], v.unit)
+                if v.unit != "item":
+                    if (said := (v.judge, t.transcript_id, t.answer)) in seen:
+                        continue  # the same words at a later stage were never asked by themselves
+                    seen.add(said)
                 found.setdefault(v.judge, []).append((known[v.judge], items[t.item_id], t, v, how))
     return found
 
@@ -176,7 +187,7 @@ async def _ask(chosen: "Sequence[Asked]", runner: "Runner") -> "list[tuple[float
         for n, again in todo:
             seat, item, transcript, _, how = chosen[n]
             # The number of the repeat makes it a call of its own.
-            verdict = await how.mark(item, transcript, runner.complete(seat.model, epoch=again), seat)
+            (verdict,) = await how.mark(item, transcript, runner.complete(seat.model, epoch=again), seat)
             scores[n, again] = verdict.score
 
     await together(work, min(runner.concurrency, 2 * len(chosen)))

@@ -93,7 +93,7 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
 
     Raises:
         CapError: Before a call that the caps do not allow.
-        JuryError, ModelError, PointsError: Before anything is sent.
+        JuryError, ModelError, PointsError, RubricError: Before anything is sent.
         JournalError, ServiceDownError, ServiceRefusedError, OSError: What was paid for is in the journal.
     """
     from evaluators.journal import Journal
@@ -103,6 +103,7 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
     from evaluators.replies import total_cost
     from evaluators.run import count, run_calls
     from evaluators.runner import Runner
+    from evaluators.scores import SEATS
 
     s = sent.submission
     how = marking(split, s, root=options.splits)
@@ -111,6 +112,8 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
     if options.jury not in known_panels():
         raise JuryError(f"no panel {options.jury!r} of the project; known are {', '.join(known_panels())}")
     panel = at_endpoint(load_panel(options.jury), options.judge_api_base or None)
+    if panel.sitting != SEATS and s.protocol != "case":
+        raise JuryError(f"panel {panel.name!r} is a single grader, which is for cases; three judges mark {s.ref}")
     seats = seats_for(panel, s.model.provider)
     answered = [t for t in sent.transcripts if t.answer is not None and not t.no_answer]
     needed = len(seats) * sum(how.calls(t) for t in answered)
@@ -130,7 +133,7 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
             "jury": panel.name,
             "judges": tuple(sorted({v.judge for v in votes})),
             "prompt_sha256": tuple(sorted({v.prompt_sha256 for v in votes if v.prompt_sha256})),
-            "counts": count(outcome, expected=s.counts.expected),
+            "counts": count(outcome, expected=s.counts.expected, seats=panel.sitting),
             "jury_cost_usd": total_cost([v.cost_usd for v in votes]),
             # Their answers, our jury.
             "evidence": "answers brought",
@@ -181,7 +184,7 @@ async def _deliberate(
         return attempts[item.id, epoch]
 
     async def judge(item: "Item", transcript: "Transcript") -> "tuple[Verdict, ...]":
-        async def mark(complete: "Complete", seat: "Seat") -> "Verdict":
+        async def mark(complete: "Complete", seat: "Seat") -> "tuple[Verdict, ...]":
             return await how.mark(item, transcript, complete, seat)
 
         verdicts = await sit(transcript, runner, seats=seats, mark=mark, no_answer=how.no_answer)

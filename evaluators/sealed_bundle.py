@@ -144,6 +144,11 @@ def _unpack(path: Path, data: bytes, form: type[T]) -> tuple[T, ...]:
         raise BundleError(f"{path}: was opened, and does not hold rows of a {form.__name__}") from None
 
 
+def digest_of(name: str, data: bytes, rows: int) -> FileDigest:
+    """What submission.yaml says of a file."""
+    return FileDigest(name=name, sha256=sha256(data).hexdigest(), rows=rows)
+
+
 def _write(path: Path, data: bytes, rows: int) -> FileDigest:
     path.write_bytes(data)
-    return FileDigest(name=path.name, sha256=sha256(data).hexdigest(), rows=rows)
+    return digest_of(path.name, data, rows)

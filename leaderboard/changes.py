@@ -8,6 +8,7 @@ python -m leaderboard retire-jury NAME --reason TEXT
 
 import argparse
 import shutil
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ from leaderboard.records import RECORDS, Action, History, Record, RecordError, a
 
 if TYPE_CHECKING:
     from evaluators.bundle import Bundle
+    from evaluators.store import Store
+    from evaluators.values import Estimate
 
 COMMANDS: dict[str, str] = {
     "withdraw": "take a row off its board; bundle and reason stay",
@@ -85,8 +88,11 @@ def retire(places: argparse.Namespace) -> Record:
 
 def withdraw(places: argparse.Namespace) -> Record:
     """Take a row off its board."""
+    from evaluators.sealed_bundle import is_sealed
+
     history = read_history(places.records)
     old = _shown(places.submissions, history, places.subject)
+    before = _sealed_headline(places, old) if is_sealed(old) else headline(places, history, old)
     record = Record(
         action="withdrawn",
         date=places.date or today(),
@@ -94,7 +100,7 @@ def withdraw(places: argparse.Namespace) -> Record:
         model=old.model.name,
         split=old.ref,
         reason=places.reason,
-        before=headline(places, history, old),
+        before=before,
     )
     return append(record, places.records)
 
@@ -115,10 +121,17 @@ def supersede(
         RecordError: If there is no such row, or the evidence is about another model, split or other answers.
         BundleError: If the evidence cannot be read.
     """
-    from evaluators.bundle import read_bundle, renamed, write_bundle
+    from evaluators.bundle import read_bundle, read_submission, renamed, write_bundle
+    from evaluators.sealed_bundle import is_sealed
+    from leaderboard.sealed_rows import promote
 
     history = read_history(places.records)
-    old, bundle = _shown(places.submissions, history, subject), read_bundle(evidence)
+    old = _shown(places.submissions, history, subject)
+    if is_sealed(old) or is_sealed(read_submission(evidence)):
+        if action != "scored-here":
+            raise RecordError("nobody can compare sealed answers with others: only a run of ours takes a row's place")
+        return promote(places, old, evidence)
+    bundle = read_bundle(evidence)
     folder: Path = places.submissions / old.benchmark
     _check_about(old, read_bundle(folder / subject), bundle, action)
     name = _free_name(folder, subject, action)
@@ -187,17 +200,38 @@ def _shown(submissions: Path, history: History, subject: str) -> Submission:
     return standing[subject]
 
 
+def _sealed_headline(places: argparse.Namespace, s: Submission) -> float | None:
+    from evaluators.sealed_bundle import read_sealed_bundle
+    from leaderboard import sealed_rows
+
+    return sealed_rows.headline(read_sealed_bundle(places.submissions / s.benchmark / s.submission_id))
+
+
 def headline(places: argparse.Namespace, history: History, s: Submission) -> float | None:
-    """The row's share of right answers for items like these, as its board shows it under a history."""
-    from evaluators.estimate import LIKE, estimate_split, rows
-    from evaluators.estimate import headline as figures
-    from evaluators.fit import fit_split
+    """The row's share of full marks for items like these, as its board shows it under a history."""
+    from evaluators.estimate import LIKE
+    from evaluators.scores import FULL_MARKS
     from evaluators.store import open_store
     from leaderboard.ingest import ingest
 
     with open_store(":memory:") as store:
         ingest(store, places.submissions, (), places.splits, history, labels=places.submissions.parent / "labels")
-        fits = fit_split(rows(store, s.split, s.version, s.jury))
-        found = figures(estimate_split(store, s.split, s.version, s.jury, s.condition, fits=fits))
+        found = _estimates(store, s)
     own = [e for e in found if e.submission_id == s.submission_id and e.estimand == LIKE]
-    return round(own[0].value, 6) if own else None
+    return round(own[0].value / FULL_MARKS.get(s.protocol, 1.0), 6) if own else None
+
+
+def _estimates(store: "Store", s: Submission) -> "Sequence[Estimate]":
+    """The figures of the row's board, each row's headline first."""
+    from evaluators.estimate import estimate_split, rows
+    from evaluators.estimate import headline as figures
+    from evaluators.estimate_cases import estimate_cases
+    from evaluators.estimate_means import estimate_means
+    from evaluators.fit import fit_split
+
+    if s.protocol == "case":
+        return estimate_cases(store, s.split, s.version, s.jury, s.condition)
+    if s.protocol in ("soup", "novel"):
+        return estimate_means(store, s.split, s.version, s.jury, s.condition)
+    fits = fit_split(rows(store, s.split, s.version, s.jury))
+    return figures(estimate_split(store, s.split, s.version, s.jury, s.condition, fits=fits))

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from leaderboard.changes import add_places, supersede
-from leaderboard.review import commit, pull_number
+from leaderboard.records import Record
+from leaderboard.review import commit, pull_number, tell
 
 
 def parser() -> argparse.ArgumentParser:
@@ -19,6 +20,13 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--judged", type=Path, required=True, metavar="DIR", help="the bundle with our jury's verdicts")
     p.add_argument("--pull", type=pull_number, required=True, metavar="N", help="number of the pull request")
     p.add_argument("--head", type=commit, required=True, metavar="SHA", help="its commit that was read")
+    p.add_argument(
+        "--sealed", type=Path, metavar="DIR", help="our run of the model on a sealed split, where there is one"
+    )
+    p.add_argument(
+        "--sealed-splits", type=Path, default=Path("sealed"), metavar="DIR", help="manifests of sealed splits"
+    )
+    p.add_argument("--summary", type=Path, metavar="FILE", help="append the gap, as Markdown")
     p.add_argument("--push", metavar="REMOTE", help="push a branch record/<id> with all of it to this remote")
     add_places(p)
     return p
@@ -44,6 +52,7 @@ def _record(options: argparse.Namespace) -> int:
     from evaluators.check import check_bundle
     from evaluators.commits import push_files
     from evaluators.hand_in import say
+    from leaderboard import sealed_rows
 
     # An artifact crosses from job to job: it is checked as if it had come from anybody.
     for folder in (options.sent, options.judged):
@@ -61,10 +70,31 @@ def _record(options: argparse.Namespace) -> int:
         options, s.submission_id, options.judged, "rejudged", reason=reason, pull=options.pull, head=options.head
     )
     print(record.model_dump_json(exclude_none=True, indent=1))
+    homes = [home, home.with_name(record.becomes or "")]
+    if options.sealed is not None and options.sealed.exists():
+        beside = sealed_rows.place(options, s, options.sealed, pull=options.pull, head=options.head)
+        print(beside.model_dump_json(exclude_none=True, indent=1))
+        homes.append(_home(options, beside))
+        tell(options.summary, _said(beside))
     if options.push:
-        files = [*home.iterdir(), *(home.with_name(record.becomes or "").iterdir()), options.records]
+        files = [*(path for folder in homes for path in folder.iterdir()), options.records]
         message = f"Record {s.submission_id}: {record.action} (pull request {options.pull} at {options.head})\n"
         branch = f"record/{s.submission_id}"
         commit_id = push_files(sorted(files), branch, message, remote=options.push)
         print(f"pushed {commit_id} as {branch}; a maintainer merges it, and the site shows the row")
     return 0
+
+
+def _home(options: argparse.Namespace, record: Record) -> Path:
+    from builders import benchmark_of
+
+    folder: Path = options.submissions / benchmark_of((record.split or "").partition("@")[0]).name
+    return folder / (record.becomes or "")
+
+
+def _said(record: Record) -> str:
+    if record.gap is None:
+        return f"## Sealed run on {record.split}\n\nNo gap: the public run was asked or judged in another way.\n"
+    value, low, high = (100 * x for x in record.gap)
+    verdict = "undecided" if low <= 0 <= high else "better in public" if value > 0 else "better where sealed"
+    return f"## Sealed run on {record.split}\n\nGap {value:+.1f} [{low:+.1f}, {high:+.1f}] points: {verdict}.\n"

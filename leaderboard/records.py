@@ -14,7 +14,9 @@ from builders.values import Revision, Sha256, Value
 from evaluators.values import Label, Tier
 
 RECORDS = Path("leaderboard/records.jsonl")
-Action = Literal["rejudged", "scored-here", "rescored", "withdrawn", "jury-retired"]
+Action = Literal["rejudged", "scored-here", "rescored", "withdrawn", "jury-retired", "sealed-run"]
+# After these the subject stands as it stood.
+_BESIDE = ("jury-retired", "sealed-run")
 
 
 class RecordError(ValueError):
@@ -27,12 +29,17 @@ class Record(Value):
     action: Action
     date: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$", description="Day of the change, YYYY-MM-DD, UTC.")
     subject: Label = Field(description="The submission that changes, or the jury that retires.")
-    becomes: Label | None = Field(None, description="The submission that stands in its place.")
+    becomes: Label | None = Field(
+        None, description="The submission that stands in its place; of a sealed run, the one that stands beside it."
+    )
     model: Label | None = None
     split: str | None = Field(None, description="`split@version`.")
     reason: str = Field(min_length=1, max_length=1000)
     before: float | None = Field(None, description="Headline share in [0, 1] as it stood, for items like these.")
     after: float | None = Field(None, description="The same figure of what stands now.")
+    gap: tuple[float, float, float] | None = Field(
+        None, description="Public minus sealed with its limits, as shares of full marks; only of a sealed run."
+    )
     pull: int | None = Field(None, ge=1, description="Pull request that brought the evidence.")
     head: Revision | None = Field(None, description="Its commit that was read.")
     previous: Sha256 | None = Field(None, description="Digest of the line before; None in the first.")
@@ -47,9 +54,9 @@ class History(NamedTuple):
         """What a sent bundle counts as; None: another stands in its place, or it is withdrawn."""
         tier: Tier | None = "self-reported"
         for r in self.records:
-            if r.subject == submission_id and r.action != "jury-retired":
+            if r.subject == submission_id and r.action not in _BESIDE:
                 tier = None
-            elif r.becomes == submission_id and r.action in ("rejudged", "scored-here"):
+            elif r.becomes == submission_id and r.action in ("rejudged", "scored-here", "sealed-run"):
                 tier = "rejudged" if r.action == "rejudged" else "scored-here"
             elif r.becomes == submission_id:
                 tier = self._tier_before(r)

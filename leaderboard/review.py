@@ -75,10 +75,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             reviewed = read_request(options, Path(scratch))
         except (GitError, OSError) as error:
             print(f"error: {error}", file=sys.stderr)
-            _tell(options.summary, OURS.format(why=_plain(str(error))))
+            tell(options.summary, OURS.format(why=_plain(str(error))))
             return 3
         code = say(reviewed.checked)
-        _tell(options.summary, summary(reviewed.findings))
+        tell(options.summary, summary(reviewed.findings))
         if code == 0 and reviewed.bundle is not None and options.into is not None:
             _keep(reviewed.bundle, options.into)
     return code
@@ -122,7 +122,10 @@ def _check_entries(entries: "Sequence[Entry]", found: "Findings") -> set[tuple[s
     for entry in entries:
         parts = tuple(entry.path.split("/"))
         inside = len(parts) == 5 and parts[:2] == BELOW and all(_PART.fullmatch(p) for p in parts[2:])
-        if not inside or not entry.added or entry.sha is None:
+        if inside and entry.path.endswith(".age"):
+            ours = "ask for a sealed run in the request: maintainers run it themselves"
+            found.refuse("sealed", repr(entry.path), "nobody can check numbers of a sealed split that were sent", ours)
+        elif not inside or not entry.added or entry.sha is None:
             found.refuse("outside", repr(entry.path), "is not a new file of the submission's own folder", remedy)
         elif entry.mode != "100644":
             found.refuse("mode", repr(entry.path), f"has mode {entry.mode}", "send plain files: no link, no script")
@@ -163,7 +166,8 @@ def _plain(text: str) -> str:
     return visible(text, 600)  # one line, so an indented block of code cannot be left
 
 
-def _tell(path: Path | None, text: str) -> None:
+def tell(path: Path | None, text: str) -> None:
+    """Append Markdown to the summary of a job, where there is one."""
     if path is not None:
         with path.open("a", encoding="utf-8") as file:
             file.write(text)

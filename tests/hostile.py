@@ -238,6 +238,7 @@ EVIDENCE = [
     Hostile("an answer turned around", lines(TRANSCRIPTS, lambda t: t.replace(b"clue", BIDI.encode(), 1)), "hidden"),
     Hostile("a key in an answer", lines(TRANSCRIPTS, lambda t: t.replace(b"clue", SECRET.encode(), 1)), "key"),
     Hostile("an answer without end", lines(TRANSCRIPTS, lambda t: t.replace(b"clue", b"w " * 150_000, 1)), "long-text"),
+    Hostile("an attempt at a case", row(TRANSCRIPTS, protocol="case"), "mixed"),
     Hostile("no evidence at all", lines(TRANSCRIPTS, lambda _: b""), "no-attempt"),
 ]  # fmt: skip
 FILES = [

@@ -40,16 +40,16 @@ def case(name: str = "a", places: int = 4, asked: int = 2, **fields: Any) -> Cas
     return Case.model_validate({**made, **fields})
 
 
-def built(root: Path, cases: Sequence[Case]) -> Split:
+def built(root: Path, cases: Sequence[Case], version: str = "1.0.0") -> Split:
     """A split of cases, built below `root`."""
-    split = made_split(cases)
+    split = made_split(cases, version)
     write_split(split, root=root)
     return split
 
 
-def made_split(cases: Sequence[Case]) -> Split:
+def made_split(cases: Sequence[Case], version: str = "1.0.0") -> Split:
     """A split of cases, not written anywhere."""
-    return make_split("sample-case", cases, version="1.0.0", sources=[SOURCE])
+    return make_split("sample-case", cases, version=version, sources=[SOURCE])
 
 
 def left_of(body: Body) -> list[str]:

@@ -1,14 +1,10 @@
-"""Cases that are sent: a sound bundle passes, and each way to spoil it is found; sealed cases run like public ones."""
+"""Cases that are sent: a sound bundle passes without a word; sealed cases run like public ones."""
 
-import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from builders.splits import load_split
-from evaluators.bundle import TRANSCRIPTS, VERDICTS
 from evaluators.check import check_bundle
 from evaluators.check.indexes import find_index
 from evaluators.rubrics import rubrics_for
@@ -16,27 +12,11 @@ from evaluators.store import open_store, store_path
 from evaluators.submit import main as submit
 from evaluators.write_rubrics import main as write_rubrics
 from leaderboard.case_boards import case_boards
-from tests.hostile import Spoil, row, rows
 from tests.made_case import built, case, made_split, table
 from tests.made_sealed import hold, key, leaks
 from tests.made_sealed import write as seal
 from tests.servers.model_server import ModelServer
 from tests.test_case_submit import CASES, options
-
-Rows = list[dict[str, Any]]
-
-
-def change(path: str, value: object) -> Callable[[Rows], None]:
-    """Set a value deep in the first row, `game.visits.0.location`."""
-
-    def spoil(read: Rows) -> None:
-        *parents, last = [int(part) if part.isdecimal() else part for part in path.split(".")]
-        inside: Any = read[0]
-        for part in parents:
-            inside = inside[part]
-        inside[last] = value
-
-    return spoil
 
 
 def kinds(folder: Path, splits: Path) -> set[str]:
@@ -45,44 +25,20 @@ def kinds(folder: Path, splits: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run on made cases; its bundle is spoilt in copies."""
+    """A run on made cases."""
     root = tmp_path_factory.mktemp("case")
-    built(root / "splits", CASES)
+    built(root / "splits", CASES, "7.0.0")  # 1.0.0 is the project's own, and its index is in git
     with pytest.MonkeyPatch.context() as patch, ModelServer(table) as server:
         patch.setenv("DEERSTALKER_STORE", str(root / "results.duckdb"))
-        assert submit(options(root, server)) == 0
+        assert submit([*options(root, server), "--split", "sample-case@7.0"]) == 0
     return root
-
-
-SPOILT: dict[str, tuple[Spoil, str]] = {
-    "no record": (rows(TRANSCRIPTS, lambda read: read[0].pop("game")), "game"),
-    "other scheme": (rows(TRANSCRIPTS, change("game.settings.scheme", "revision")), "game"),
-    "other grader": (rows(TRANSCRIPTS, change("game.settings.grader_mode", 1)), "game"),
-    "visited twice": (rows(TRANSCRIPTS, change("game.visits.0.location", 0)), "game"),
-    "no such place": (rows(TRANSCRIPTS, change("game.visits.0.location", 9)), "game"),
-    "a stage short": (rows(TRANSCRIPTS, lambda read: bool(read[0]["answer"]["stages"].pop())), "game"),
-    "practice": (row(TRANSCRIPTS, item_id="case-practice"), "practice"),
-    "grade of no answer": (row(VERDICTS, unit="s99.q1"), "score"),
-    "grade of the whole": (row(VERDICTS, unit="item"), "score"),
-    "half a grade": (row(VERDICTS, score=1.5), "score"),
-    "too high a grade": (row(VERDICTS, score=4.0), "score"),
-    "bad grades left out": (rows(VERDICTS, lambda read: [v for v in read if v.get("score") != 0]), "counts"),
-}
 
 
 def test_a_sound_bundle_of_cases_passes(sound: Path) -> None:
     assert kinds(sound / "out/bundle", sound / "splits") == set()
-    index = find_index("sample-case@1.0.0", sound / "splits")
+    index = find_index("sample-case@7.0.0", sound / "splits")
     assert index is not None
     assert index.practice == ("case-practice",)
-
-
-@pytest.mark.parametrize("name", SPOILT)
-def test_a_spoilt_bundle_of_cases_is_refused(sound: Path, tmp_path: Path, name: str) -> None:
-    spoil, kind = SPOILT[name]
-    folder = shutil.copytree(sound / "out/bundle", tmp_path / "bundle")
-    spoil(folder)
-    assert kind in kinds(folder, sound / "splits")
 
 
 def test_sealed_cases_are_played_and_graded_by_sealed_rubrics_and_leave_no_word(

@@ -14,8 +14,12 @@ from typing import Any
 import pytest
 import yaml
 
+from builders.splits import Split, make_split
+from leaderboard.records import read_history
+from tests.made import SOURCE
 from tests.made_bundle import write_made_bundle
 from tests.made_request import ROOT, Upstream, git, lend_environment, make_upstream
+from tests.made_sealed import key, leaks, riddles, runs_of, secret, write
 from tests.servers.model_server import Answer, ModelServer
 from tests.workflow_rules import broken_rules
 
@@ -73,6 +77,29 @@ BREAKS = {
 def test_a_workflow_that_breaks_a_rule_is_told(case: str) -> None:
     old, new, rule = BREAKS[case]
     text = TEXTS["validate-submission.yml"]
+    assert old in text
+    assert any(rule in problem for problem in broken_rules(text.replace(old, new, 1)))
+
+
+SEALED_BREAKS = {
+    "one environment": ("environment: cases", "environment: judge", "different environments"),
+    "a judge key beside the cases": (
+        "OPENAI_API_KEY: ${{ secrets.CASES_GATEWAY_KEY }}",
+        "OPENAI_API_KEY: ${{ secrets.JUDGE_OPENAI_API_KEY }}",
+        "different environments",
+    ),
+    "the case key elsewhere": (
+        "run: .venv/bin/python -m leaderboard leaks build/sealed/bundle",
+        "run: curl --data @build/sealed/bundle",
+        "own commands",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SEALED_BREAKS)
+def test_the_case_key_stands_apart_from_the_judge_keys(case: str) -> None:
+    old, new, rule = SEALED_BREAKS[case]
+    text = TEXTS["score-submission.yml"]
     assert old in text
     assert any(rule in problem for problem in broken_rules(text.replace(old, new, 1)))
 
@@ -136,7 +163,7 @@ class Runner:
             action = step.get("uses", "").split("@")[0]
             if action == "actions/upload-artifact":
                 shutil.copytree(clone / step["with"]["path"], self.home / "artifacts" / step["with"]["name"])
-            elif action == "actions/download-artifact":
+            elif action == "actions/download-artifact" and self._is_there(step):
                 shutil.copytree(self.home / "artifacts" / step["with"]["name"], clone / step["with"]["path"])
             if "run" in step and not step.get("if"):
                 done.append(self._run(step, clone))
@@ -144,6 +171,9 @@ class Runner:
                     break
         self.clone = clone
         return done
+
+    def _is_there(self, step: Mapping[str, Any]) -> bool:
+        return "if" not in step or (self.home / "artifacts" / step["with"]["name"]).exists()
 
     def _run(self, step: Mapping[str, Any], clone: Path) -> subprocess.CompletedProcess[str]:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
@@ -166,7 +196,111 @@ def ended_well(steps: list[subprocess.CompletedProcess[str]]) -> None:
 
 @pytest.fixture(scope="module")
 def upstream(tmp_path_factory: pytest.TempPathFactory) -> Upstream:
-    return make_upstream(tmp_path_factory.mktemp("hosted"))
+    """This checkout as the hosted repository, with a split that is sealed for the key file `identity` beside it."""
+    home = tmp_path_factory.mktemp("hosted")
+    hosted = make_upstream(home)
+    _, recipient = key(home, "identity")
+    write(made_riddles(), hosted.clone / "sealed", recipient)
+    git(hosted.clone, "add", "--all")
+    git(hosted.clone, "commit", "--quiet", "--message", "seal")
+    git(hosted.clone, "push", "--quiet", "origin", "HEAD:main")
+    return hosted
+
+
+def made_riddles() -> Split:
+    """Riddles with words of their own, under the name of another split than the public one."""
+    return make_split("sample-vlm", riddles().items, version="1.0.0", sources=[SOURCE])
+
+
+def opened(step: subprocess.CompletedProcess[str]) -> str:
+    return step.stdout + step.stderr
+
+
+def table(body: dict[str, Any], _attempt: int) -> Answer:
+    """The model is right where it knows the riddle, and it never knows a sealed one; judges see that."""
+    if body["model"] == "solver":
+        return Answer(content=json.dumps({"answer": SAID, "justification": SAID}))
+    right = "false" if SAID in json.dumps(body) else "true"
+    return Answer(content=f'{{"is_answer_correct": {right}, "is_justification_correct": {right}}}')
+
+
+SAID = secret("said")
+
+
+def test_a_model_is_run_on_a_sealed_split_and_only_ciphertext_and_aggregates_leave_the_job(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    """Stage B whole, from the file: judge, sealed run with keys of its own, record with the gap."""
+
+    def send_callable(root: Path) -> Path:
+        return write_made_bundle(root / "leaderboard/submissions", "acme-11", model="openai/solver")
+
+    head, identity = upstream.request(11, send_callable), (upstream.remote.parent / "identity").read_text()
+    with ModelServer(table) as server:
+        inputs = {"inputs.pull": "11", "inputs.head": head, "inputs.jury": "tiny-local"}
+        inputs |= {"inputs.sealed": "sample-vlm@1.0.0"}
+        judging = {"vars.JUDGE_SPEND_CAP_USD": "1", "vars.JUDGE_API_BASE": server.url}
+        ended_well(
+            Runner(upstream, tmp_path, **inputs, **judging, **{"secrets.JUDGE_OPENAI_API_KEY": "throw-away-judge"}).job(
+                "score-submission.yml", "judge"
+            )
+        )
+        before = len(server.requests)
+        cases = {"vars.CASES_SPEND_CAP_USD": "1", "vars.CASES_API_BASE": server.url, "vars.CASES_PRICE": ""}
+        keys = {"secrets.CASES_GATEWAY_KEY": "throw-away-gateway", "secrets.CASES_IDENTITY": identity}
+        b = Runner(upstream, tmp_path, **inputs, **cases, **keys)
+        steps = b.job("score-submission.yml", "sealed")
+        ended_well(steps)
+        assert len(server.requests) - before == 4 * (1 + 3)
+    secrets_of_it = runs_of(made_riddles().items) | {SAID[:60].encode(), b"throw-away", identity.strip()[-40:].encode()}
+    artifact = tmp_path / "artifacts/sealed"
+    names = {"aggregates.jsonl", "submission.yaml", "transcripts.jsonl.zst.age", "verdicts.jsonl.zst.age"}
+    assert {p.name for p in artifact.iterdir()} == names
+    assert leaks(secrets_of_it, artifact, b.clone / "build/sealed") == []
+    assert not [s for s in secrets_of_it if any(s in opened(step).encode() for step in steps)]
+
+    c = Runner(upstream, tmp_path, **inputs)
+    ended_well(c.job("score-submission.yml", "record"))
+    records = read_history(c.clone / "leaderboard/records.jsonl").records
+    assert [r.action for r in records] == ["rejudged", "sealed-run"]
+    gap, after = records[1].gap, records[1].after
+    assert (gap is not None and gap[0], after) == (1.0, 0.0), "every public answer is right and no sealed one"
+    assert "points: better in public" in c.summary.read_text()
+    changed = git(upstream.remote, "diff", "--name-only", "main", "record/acme-11").splitlines()
+    assert len(changed) == 7 + 4
+    assert leaks(secrets_of_it, c.clone / "leaderboard") == []
+
+
+@pytest.mark.parametrize(
+    ("vary", "code", "says"),
+    [
+        ({"vars.CASES_SPEND_CAP_USD": ""}, 2, "spend-cap"),
+        ({"vars.CASES_SPEND_CAP_USD": "0.001", "vars.CASES_PRICE": "1000,1000"}, 3, "0.00"),
+        ({"vars.CASES_API_BASE": ""}, 1, "endpoint of its own"),
+        ({"secrets.CASES_IDENTITY": ""}, 1, "identity"),
+        ({"inputs.sealed": "sample-llm@1.0.0"}, 1, "not built in sealed"),
+        ({"inputs.sealed": "$(touch owned)"}, 1, "is not a split"),
+        ({"inputs.jury": "../../evil"}, 1, "no panel"),
+    ],
+    ids=["no cap", "cap reached", "no endpoint", "no key", "no such split", "a command", "another jury"],
+)
+def test_a_sealed_run_that_may_not_be_asks_nothing(
+    upstream: Upstream, tmp_path: Path, vary: dict[str, str], code: int, says: str
+) -> None:
+    identity = (upstream.remote.parent / "identity").read_text()
+    for part in ("sent", "judged"):
+        bundle = write_made_bundle(tmp_path / "made" / part, "acme-12", model="openai/solver")
+        shutil.copytree(bundle, tmp_path / "artifacts/record" / part)
+    with ModelServer(table) as server:
+        sound = {"inputs.sealed": "sample-vlm@1.0.0", "inputs.jury": "tiny-local", "vars.CASES_SPEND_CAP_USD": "1"}
+        sound |= {"vars.CASES_API_BASE": server.url, "vars.CASES_PRICE": "", "secrets.CASES_IDENTITY": identity}
+        b = Runner(upstream, tmp_path, **(sound | vary))
+        last = b.job("score-submission.yml", "sealed")[-1]
+        assert server.requests == []
+    assert last.returncode == code, opened(last)
+    assert says in last.stderr
+    assert not (tmp_path / "artifacts/sealed").exists()
+    assert not list(b.clone.rglob("owned"))
 
 
 def send(root: Path) -> Path:

@@ -1,7 +1,7 @@
 """The rules that every workflow keeps, as a function from its text to what breaks them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import yaml
@@ -10,6 +10,8 @@ PINNED = re.compile(r"^\s*(?:- )?uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+
 FORBIDDEN = ("pull_request_target", "workflow_run")
 # What a step gets through its variables and nothing else.
 EXPRESSION = "${{"
+# Keys of judges' providers, and what opens sealed cases or stands beside it.
+JUDGE, CASES = "secrets.JUDGE_", "secrets.CASES_"
 
 
 def broken_rules(text: str) -> list[str]:
@@ -23,9 +25,19 @@ def broken_rules(text: str) -> list[str]:
         found.append("top-level permissions are {}")
     if "secrets" in str(workflow.get("env", "")) or "env" in workflow:
         found.append("no variable is set for a whole workflow")
+    found += _apart(workflow.get("jobs", {}).values())
     for name, job in workflow.get("jobs", {}).items():
         found += [f"{name}: {problem}" for problem in _job(job, workflow["on"])]
     return found
+
+
+def _apart(jobs: Collection[dict[str, Any]]) -> Iterator[str]:
+    where = {key: {str(job.get("environment")) for job in jobs if key in str(job)} for key in (JUDGE, CASES)}
+    if where[JUDGE] & where[CASES] or any(JUDGE in str(job) and CASES in str(job) for job in jobs):
+        yield "judge keys and the case key are in different environments"
+    steps = [str(step) for job in jobs for step in job.get("steps", [])]
+    if any(CASES in step and "leaderboard" not in step and "evaluators" not in step for step in steps):
+        yield "the case key reaches only the project's own commands"
 
 
 def _code(text: str) -> str:

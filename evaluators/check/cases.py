@@ -37,6 +37,13 @@ def _odd_answers(t: Transcript, game: CaseGame) -> str | None:
     return None
 
 
+def countable(t: Transcript) -> bool:
+    """Whether the grades of an attempt can be laid out: what is refused already must not end the check."""
+    if t.protocol != "case" or t.answer is None:
+        return True
+    return isinstance(t.answer, CaseAnswer) and len({len(row) for row in t.answer.stages}) == 1
+
+
 def odd_grade(v: Verdict, t: Transcript) -> str | None:
     """Say what is wrong with a verdict on a case; None: nothing is."""
     if v.kind == "rule":

@@ -5,7 +5,7 @@ from collections import Counter
 from functools import cache
 
 from evaluators.bundle import TRANSCRIPTS, VERDICTS
-from evaluators.check.cases import odd_case, odd_grade
+from evaluators.check.cases import countable, odd_case, odd_grade
 from evaluators.check.files import DESCRIPTION, Deadline
 from evaluators.check.findings import Findings
 from evaluators.check.form import Form
@@ -45,7 +45,8 @@ def check_content(form: Form, index: SplitIndex | None, found: Findings, deadlin
         _check_jury(form, s, found)
         if s.protocol == "soup":
             check_games(form, s, found)
-        _check_counts(form, s, index, found)
+        if all(countable(t) for _, t in form.transcripts):
+            _check_counts(form, s, index, found)
 
 
 def _check_split(form: Form, s: Submission, index: SplitIndex | None, found: Findings) -> None:

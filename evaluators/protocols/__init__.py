@@ -102,11 +102,13 @@ class Marking(NamedTuple):
     """How judges mark attempts of one protocol, whoever made them: for marking again what somebody sent."""
 
     # The item is of the protocol's own kind; the mapping below sees to that.
-    mark: "Callable[[Any, Transcript, Complete, Seat], Coroutine[None, None, Verdict]]"
+    mark: "Callable[[Any, Transcript, Complete, Seat], Coroutine[None, None, tuple[Verdict, ...]]]"
     no_answer: "Callable[[Transcript], Verdict]"
     calls: "Callable[[Transcript], int]"  # that one judge needs for an answer; repairs come on top
     # Verdicts that no judge is needed for and that stand beside the jury's.
     by_rule: "Callable[[Any, Transcript], tuple[Verdict, ...]]" = lambda _item, _transcript: ()
+    # The attempt with nothing left in it but what one unit is about, so that a judge is asked that alone.
+    only: "Callable[[Transcript, str], Transcript]" = lambda transcript, _unit: transcript
 
 
 def marking(split: "Split", sent: "Submission", *, root: Path, prompts: Path | None = None) -> Marking | None:
@@ -119,7 +121,9 @@ def marking(split: "Split", sent: "Submission", *, root: Path, prompts: Path | N
         prompts: Another folder of prompts; None: the project's own.
 
     Raises:
-        PromptError, PointsError: If prompts or reference points are missing or of another version.
+        PromptError, PointsError, RubricError: If prompts, reference points or rubrics are missing or of another
+            version.
+        VaultError: If sealed rubrics cannot be opened.
     """
     if sent.protocol == "riddle":
         from evaluators.protocols.riddle.marking import riddle_marking
@@ -133,6 +137,10 @@ def marking(split: "Split", sent: "Submission", *, root: Path, prompts: Path | N
         from evaluators.protocols.novel.marking import novel_marking
 
         return novel_marking(split, prompts=prompts)
+    if sent.protocol == "case":
+        from evaluators.protocols.case.marking import case_marking
+
+        return case_marking(split, sent.condition, root=root, prompts=prompts)
     return None
 
 

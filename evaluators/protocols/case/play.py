@@ -1,13 +1,13 @@
 """Cases in a run: rubrics, the games, their grading, and what people graded."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Literal, NoReturn
 
 from builders.values import Case
 from evaluators.answers import CaseSettings
 from evaluators.human_grades import read_grades
-from evaluators.models import prepare
+from evaluators.jury import sit
+from evaluators.models import Complete, prepare
 from evaluators.prices import read_prices
 from evaluators.protocols import Table
 from evaluators.protocols.case.game import Setup, Solver, play
@@ -128,25 +128,18 @@ class CasePlay:
         return await play(item, Solver(desk, item, setup.settings.scheme), desk, epoch=epoch, setup=setup)
 
     async def _grade(self, item: Case, transcript: Transcript, runner: Runner) -> tuple[Verdict, ...]:
-        if transcript.no_answer:
-            return (no_answer(transcript),)
-        if transcript.failure is not None:
-            return ()
-
-        async def mark(seat: Seat) -> tuple[Verdict, ...]:
+        async def mark(complete: Complete, seat: Seat) -> tuple[Verdict, ...]:
             return await judge(
                 item,
                 transcript,
-                runner.complete(seat.model, epoch=transcript.epoch),
+                complete,
                 seat=seat,
                 mode=self._settings.grader_mode,
                 texts=self._texts,
                 rubrics=self._by_question,
             )
 
-        async with asyncio.TaskGroup() as group:
-            said = [group.create_task(mark(seat)) for seat in self._table.seats]
-        return tuple(verdict for task in said for verdict in task.result())
+        return await sit(transcript, runner, seats=self._table.seats, mark=mark, no_answer=no_answer)
 
 
 def condition(settings: CaseSettings, rubrics: RubricSet | None, *, first: int | None) -> str:

@@ -23,8 +23,8 @@ def novel_marking(split: "Split", *, prompts: Path | None = None) -> Marking:
     language = "zh" if split.manifest.language == "zh" else "en"
     prompt = Prompt(f"novel/{language}/judge", home=prompts)
 
-    async def mark(item: NovelQuestion, transcript: Transcript, complete: Complete, seat: Seat) -> Verdict:
-        return await judge(item, transcript, complete, seat=seat, prompt=prompt)
+    async def mark(item: NovelQuestion, transcript: Transcript, complete: Complete, seat: Seat) -> tuple[Verdict, ...]:
+        return (await judge(item, transcript, complete, seat=seat, prompt=prompt),)
 
     def by_rule(item: NovelQuestion, transcript: Transcript) -> tuple[Verdict, ...]:
         failed = transcript.failure is not None and not transcript.no_answer

@@ -139,8 +139,8 @@ class NovelPlay:
                 shelf.put_back(item.novel)
 
         async def marks(item: NovelQuestion, transcript: Transcript) -> tuple[Verdict, ...]:
-            async def mark(complete: Complete, seat: Seat) -> Verdict:
-                return await judge(item, transcript, complete, seat=seat, prompt=self._marking)
+            async def mark(complete: Complete, seat: Seat) -> tuple[Verdict, ...]:
+                return (await judge(item, transcript, complete, seat=seat, prompt=self._marking),)
 
             verdicts = await sit(transcript, runner, seats=self._table.seats, mark=mark, no_answer=no_answer)
             failed = transcript.failure is not None and not transcript.no_answer

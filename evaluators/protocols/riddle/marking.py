@@ -17,7 +17,7 @@ def riddle_marking(*, prompts: Path | None = None) -> Marking:
     """
     prompt = Prompt("riddle/judge", home=prompts)
 
-    async def mark(item: Riddle, transcript: Transcript, complete: Complete, seat: Seat) -> Verdict:
-        return await riddle.judge(item, transcript, complete, seat=seat, prompt=prompt)
+    async def mark(item: Riddle, transcript: Transcript, complete: Complete, seat: Seat) -> tuple[Verdict, ...]:
+        return (await riddle.judge(item, transcript, complete, seat=seat, prompt=prompt),)
 
     return Marking(mark, riddle.no_answer, lambda _: 1)

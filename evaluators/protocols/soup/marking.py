@@ -35,9 +35,9 @@ def soup_marking(split: Split, condition: str, *, root: Path, prompts: Path | No
     texts = load_texts(language, home=prompts, names=("similarity",))
     compat: Literal["released"] | None = "released" if said.released else None
 
-    async def mark(item: Soup, transcript: Transcript, complete: Complete, seat: Seat) -> Verdict:
+    async def mark(item: Soup, transcript: Transcript, complete: Complete, seat: Seat) -> tuple[Verdict, ...]:
         own = truth[item.id]
-        return await judge(item, transcript, complete, seat=seat, texts=texts, points=own, compat=compat)
+        return (await judge(item, transcript, complete, seat=seat, texts=texts, points=own, compat=compat),)
 
     def calls(transcript: Transcript) -> int:
         own, answer = truth[transcript.item_id], transcript.answer

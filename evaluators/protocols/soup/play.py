@@ -137,8 +137,8 @@ class SoupPlay:
             return await self._play(item, epoch, runner, setup)
 
         async def marks(item: Soup, transcript: Transcript) -> tuple[Verdict, ...]:
-            async def mark(complete: Complete, seat: Seat) -> Verdict:
-                return await judge(
+            async def mark(complete: Complete, seat: Seat) -> tuple[Verdict, ...]:
+                verdict = await judge(
                     item,
                     transcript,
                     complete,
@@ -147,6 +147,7 @@ class SoupPlay:
                     points=self._truth[item.id],
                     compat=self._settings.compat,
                 )
+                return (verdict,)
 
             return await sit(transcript, runner, seats=self._table.seats, mark=mark, no_answer=no_answer)
 
