@@ -63,7 +63,8 @@ CREATE TABLE verdicts (
     score DOUBLE,
     marks VARCHAR NOT NULL,                -- JSON object of booleans
     failure VARCHAR,
-    prompt_sha256 VARCHAR
+    prompt_sha256 VARCHAR,
+    cost_usd DOUBLE
 );
 
 -- Derived from the verdicts by evaluators/scores.py when a submission is written.

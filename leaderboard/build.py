@@ -105,7 +105,7 @@ def build_site(
     with replace_folder(out) as new:
         shutil.copytree(SITE, new, dirs_exist_ok=True, ignore=shutil.ignore_patterns("_build"))
         (new / MARK).touch()
-        write_pages(found, new / "docs", history)
+        write_pages(found, new / "docs", history, store=store)
         for board in found:
             write_data(board, new / "docs" / "data")
         _name_pages(new / "mkdocs.yml", found)
@@ -125,7 +125,7 @@ def _name_pages(config: Path, found: "Sequence[AnyBoard]") -> None:
         {"Large runs": "large-runs.md"},
         {"History": "history.md"},
     ]
-    alike = [{"Benchmarks compared": "similarity.md"}]
+    alike = [{"Juries": "juries.md"}, {"Benchmarks compared": "similarity.md"}]
     nav = {"nav": [*pages, {"Method": "method.md"}, *coverage, *alike, *reanalysis, *submit, {"Data": "data.md"}]}
     with config.open("a", encoding="utf-8") as file:
         file.write("\n" + yaml.safe_dump(nav, sort_keys=False, allow_unicode=True))

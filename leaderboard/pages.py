@@ -8,9 +8,11 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from evaluators.store import Store
 from leaderboard.boards import TIERS, Board
 from leaderboard.case_boards import CaseBoard
 from leaderboard.coverage import table
+from leaderboard.jury_page import MEANING, jury_views
 from leaderboard.novel_boards import NovelBoard
 from leaderboard.records import NO_HISTORY, History
 from leaderboard.sealed_boards import SealedBoard
@@ -26,8 +28,16 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _JOINERS = frozenset("\u200c\u200d\n")
 
 
-def write_pages(boards: Sequence[AnyBoard], folder: Path, history: History = NO_HISTORY) -> None:
-    """Write front page, boards, games, questions, benchmarks compared, downloads, history and any re-analysis.
+def write_pages(
+    boards: Sequence[AnyBoard], folder: Path, history: History = NO_HISTORY, *, store: Store | None = None
+) -> None:
+    """Write front page, boards, games, questions, benchmarks compared, juries, downloads, history, any re-analysis.
+
+    Args:
+        boards: What to show.
+        folder: Where, made if it is missing.
+        history: The results changelog.
+        store: Where votes and labels are; without it the page on juries is empty.
 
     Raises:
         OSError: If a page cannot be written.
@@ -39,6 +49,9 @@ def write_pages(boards: Sequence[AnyBoard], folder: Path, history: History = NO_
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     text = templates.get_template("similarity.md.jinja").render(maps=maps(boards))
     (folder / "similarity.md").write_text(text, encoding="utf-8")
+    views = jury_views(store) if store else ()
+    text = templates.get_template("juries.md.jinja").render(views=views, meaning=MEANING)
+    (folder / "juries.md").write_text(text, encoding="utf-8")
     if STUDY.exists():
         result = json.loads(STUDY.read_text(encoding="utf-8"))
         text = templates.get_template("coverage.md.jinja").render(result=result, table=Markup(table(result)))  # noqa: S704

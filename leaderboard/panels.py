@@ -1,7 +1,8 @@
 """Which jury to seat: python -m leaderboard panels layton-llm [--price JUDGE=USD ...]
 
 Every panel of one, two or three of the judges whose votes are stored: how far it agrees with people, whom it favours,
-how wide the intervals would be, and what that costs. A judge never counts on its own maker's models.
+how wide the intervals would be, and what that costs: as the bundles say, or as --price does. A judge never counts on
+its own maker's models.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from evaluators.lsre import estimands, lsre
 from evaluators.means import cluster_mean
 from evaluators.ppi import Estimands, Interval, betabin
 from evaluators.raters import cohen
-from evaluators.ratings import ratings
+from evaluators.ratings import ratings, verdict_costs
 from evaluators.rows import Rows
 from leaderboard.agree import Rated, majority, rated, row_mean
 from leaderboard.diagnose import print_table
@@ -50,7 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jury", help="needed where several juries judged the split")
     parser.add_argument("--method", choices=("lsre", "betabin"), default="lsre", help="estimator (default lsre)")
     parser.add_argument(
-        "--price", action="append", default=[], metavar="JUDGE=USD", help="what a verdict of a judge costs; repeat it"
+        "--price",
+        action="append",
+        default=[],
+        metavar="JUDGE=USD",
+        help="what a verdict of a judge costs, if not as stored",
     )
     parser.add_argument("--draws", type=int, default=1000, help="draws of each fit with lsre (default 1000)")
 
@@ -67,11 +72,12 @@ def main(arguments: argparse.Namespace) -> int:
     with open_store(store_path(), read_only=True) as store:
         version, jury = choose_jury(store, arguments.split, arguments.jury)
         found = rated(ratings(store, arguments.split, version, jury))
+        stored = verdict_costs(store, arguments.split, version, jury)
     if unknown := sorted(set(prices) - set(found.judges)):
         raise ChoiceError(f"--price names {unknown[0]!r}, who has no vote here; {', '.join(found.judges)} have")
-    panels = score_panels(found, method=arguments.method, prices=prices, draws=arguments.draws)
+    panels = score_panels(found, method=arguments.method, prices=stored | prices, draws=arguments.draws)
     print_table(
-        f"Panels on {arguments.split}@{version}, {arguments.method}, points", HEADER, [_line(p) for p in panels]
+        f"Panels on {arguments.split}@{version}, {arguments.method}, points", HEADER, [panel_line(p) for p in panels]
     )
     makers, lines = favours(found)
     print_table("Bias of each judge by maker of the answering model, points", ("", *makers), lines)
@@ -97,11 +103,12 @@ def score_panels(
 
 def _score(r: Rated, panel: Sequence[int], method: str, prices: Mapping[str, float], draws: int) -> PanelScore:
     votes = r.votes[:, list(panel)]
-    jury, human = row_mean(votes), r.human
+    jury, human = row_mean(votes) / r.most, r.human / r.most
     both = ~np.isnan(jury) & ~np.isnan(human)
     if not both.any():
         raise ChoiceError(f"no label on an answer that {', '.join(r.judges[n] for n in panel)} marked")
-    sides, truth = majority(jury[both]), majority(human[both])
+    # Grades of a case agree where the nearest grades do; all else where both stand on one side of a half.
+    sides, truth = (np.rint(x[both] * r.most) if r.most > 1 else majority(x[both]) for x in (jury, human))
     told = ~np.isnan(sides) & ~np.isnan(truth)
     names = tuple(r.judges[n] for n in panel)
     intervals = intervals_of(r, jury, method, draws)
@@ -173,7 +180,7 @@ def favours(r: Rated) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     makers = tuple(str(p) for p in np.unique(r.provider))
     lines = []
     for n, judge in enumerate(r.judges):
-        difference = r.votes[:, n] - r.human
+        difference = (r.votes[:, n] - r.human) / r.most
         cells = []
         for maker in makers:
             own = (r.provider == maker) & ~np.isnan(difference)
@@ -186,7 +193,8 @@ def favours(r: Rated) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     return makers, lines
 
 
-def _line(p: PanelScore) -> tuple[str, ...]:
+def panel_line(p: PanelScore) -> tuple[str, ...]:
+    """One panel under `HEADER`, shares in points."""
     bias = f"{100 * p.bias.point:+.1f} [{100 * p.bias.low:+.1f}, {100 * p.bias.high:+.1f}]"
     votes = f"{p.usd:.2f}" if p.usd is not None else "–"
     worth = f"{p.saved / p.usd:.1f}" if p.usd else "–"
