@@ -1,7 +1,8 @@
 """How far people, judges and the jury agree on a split: python -m leaderboard agreement layton-llm
 
 People among themselves, the jury's majority and each judge with people, by maker of the answering model, category and
-length of the answer; intervals for items like these.
+length of the answer; intervals for items like these. A sealed split is read from its bundles:
+`python -m leaderboard agreement watson-holmes --bundles runs`.
 """
 
 import argparse
@@ -13,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluators.bins import Floats
-from evaluators.fit import ChoiceError, choose_jury
+from evaluators.fit import ChoiceError
 from evaluators.ppi import Interval
 from evaluators.raters import Compared, Scale, bootstrap, compare, counted, fleiss, krippendorff_alpha
 from evaluators.ratings import Ratings, ratings
 from evaluators.store import Store
 from leaderboard.diagnose import Table, print_table
+from leaderboard.labelled import add_places, evidence
 from leaderboard.published import PublishedAgreement, read_published_agreements
 
 LEAST = 10  # labelled answers of a group, below which no line is shown
@@ -54,8 +56,7 @@ class Rated(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the options of `agreement`."""
-    parser.add_argument("split", help="for example layton-llm")
-    parser.add_argument("--jury", help="needed where several juries judged the split")
+    add_places(parser)
     parser.add_argument("--resamples", type=int, default=400, metavar="N", help="draws of each bootstrap (default 400)")
     parser.add_argument("--seed", type=int, default=0, help="the same seed makes the same intervals")
 
@@ -66,13 +67,8 @@ def main(arguments: argparse.Namespace) -> int:
     Raises:
         ChoiceError: If the split has no rows, no labels, or several juries and none is named.
     """
-    from evaluators.store import open_store, store_path
-
-    with open_store(store_path(), read_only=True) as store:
-        version, jury = choose_jury(store, arguments.split, arguments.jury)
-        tables = agreements(
-            store, arguments.split, version, jury, seed=arguments.seed, resamples=max(arguments.resamples, 1)
-        )
+    with evidence(arguments) as (store, split, version, jury):
+        tables = agreements(store, split, version, jury, seed=arguments.seed, resamples=max(arguments.resamples, 1))
     for title, header, lines in tables:
         print_table(title, header, lines)
     print("On labelled answers only: where labels went to split verdicts first, agreement on all answers is higher.")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from evaluators.agreement import effective_labels
 from evaluators.bins import Floats
-from evaluators.fit import ChoiceError, choose_jury
+from evaluators.fit import ChoiceError
 from evaluators.lsre import estimands, lsre
 from evaluators.means import cluster_mean
 from evaluators.ppi import Estimands, Interval, betabin
@@ -24,6 +24,7 @@ from evaluators.ratings import ratings, verdict_costs
 from evaluators.rows import Rows
 from leaderboard.agree import Rated, majority, rated, row_mean
 from leaderboard.diagnose import print_table
+from leaderboard.labelled import add_places, evidence
 
 LARGEST = 3
 LEAST = 10  # labelled answers of a maker, below which its bias is not shown
@@ -47,8 +48,7 @@ class PanelScore(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the options of `panels`."""
-    parser.add_argument("split", help="for example layton-llm")
-    parser.add_argument("--jury", help="needed where several juries judged the split")
+    add_places(parser)
     parser.add_argument("--method", choices=("lsre", "betabin"), default="lsre", help="estimator (default lsre)")
     parser.add_argument(
         "--price",
@@ -66,19 +66,14 @@ def main(arguments: argparse.Namespace) -> int:
     Raises:
         ChoiceError: If the split has no votes or labels, several juries and none is named, or a price is no price.
     """
-    from evaluators.store import open_store, store_path
-
     prices = _prices(arguments.price)
-    with open_store(store_path(), read_only=True) as store:
-        version, jury = choose_jury(store, arguments.split, arguments.jury)
-        found = rated(ratings(store, arguments.split, version, jury))
-        stored = verdict_costs(store, arguments.split, version, jury)
+    with evidence(arguments) as (store, split, version, jury):
+        found = rated(ratings(store, split, version, jury))
+        stored = verdict_costs(store, split, version, jury)
     if unknown := sorted(set(prices) - set(found.judges)):
         raise ChoiceError(f"--price names {unknown[0]!r}, who has no vote here; {', '.join(found.judges)} have")
     panels = score_panels(found, method=arguments.method, prices=stored | prices, draws=arguments.draws)
-    print_table(
-        f"Panels on {arguments.split}@{version}, {arguments.method}, points", HEADER, [panel_line(p) for p in panels]
-    )
+    print_table(f"Panels on {split}@{version}, {arguments.method}, points", HEADER, [panel_line(p) for p in panels])
     makers, lines = favours(found)
     print_table("Bias of each judge by maker of the answering model, points", ("", *makers), lines)
     print("± is the mean half-width over the models; a bias that all models share cancels in `± these`, others do not.")
@@ -137,22 +132,23 @@ def intervals_of(r: Rated, jury: Floats, method: str, draws: int) -> list[Estima
 
     Args:
         r: The attempts.
-        jury: Jury score of each attempt, NaN where there is none.
+        jury: Jury score of each attempt as a share of the most, NaN where there is none.
         method: `lsre` or `betabin`; the second takes other makers' labels only.
         draws: Draws of `lsre`.
     """
+    human = r.human / r.most
     names, model = np.unique(r.submission, return_inverse=True)
     if method == "lsre":
         items, item = np.unique(r.item, return_inverse=True)
         _, cluster = np.unique([r.cluster[item == n][0] for n in range(len(items))], return_inverse=True)
         alone = len(np.unique(cluster)) == len(items)
-        rows = Rows(model, item, jury, r.human, None if alone else cluster.astype(np.int64))
+        rows = Rows(model, item, jury, human, None if alone else cluster.astype(np.int64))
         return list(estimands(lsre(rows, rng=np.random.default_rng(0), draws=draws)))
     found = []
     for n in range(len(names)):
         own = model == n
-        pool = (r.provider != r.provider[own][0]) & ~np.isnan(r.human)
-        found.append(betabin(jury[own], r.human[own], jury[pool], r.human[pool]))
+        pool = (r.provider != r.provider[own][0]) & ~np.isnan(human)
+        found.append(betabin(jury[own], human[own], jury[pool], human[pool]))
     return found
 
 

@@ -17,12 +17,13 @@ from evaluators.annotation.labels import Label, LabelError, Notebook, conflicts,
 from evaluators.annotation.queue import attempts
 from evaluators.labels import main as labels
 from evaluators.submit import main as submit
+from leaderboard.__main__ import main as leaderboard
 from tests.made_sealed import hold, key, leaks, riddles, runs_of, secret, write
 from tests.servers.model_server import Answer, ModelServer
 
 ROOT = Path(__file__).resolve().parent.parent
 SAID, NOTED = secret("said"), secret("noted")
-SECRETS = runs_of(riddles().items) | {text[:60].encode() for text in (SAID, NOTED)}
+SECRETS = runs_of(riddles(12).items) | {text[:60].encode() for text in (SAID, NOTED)}
 
 
 def talkative(body: dict[str, Any], _: int) -> Answer:
@@ -35,7 +36,7 @@ def talkative(body: dict[str, Any], _: int) -> Answer:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A sealed split and a run on it, the key of which the environment holds."""
     file, recipient = key(tmp_path / "keys", "own")
-    write(riddles(), tmp_path / "all/splits", recipient)
+    write(riddles(12), tmp_path / "all/splits", recipient)
     hold(monkeypatch, file)
     monkeypatch.setenv("DEERSTALKER_STORE", str(tmp_path / "all/results.duckdb"))
     with ModelServer(talkative) as server:
@@ -117,11 +118,26 @@ def labelled(home: Path, *people: tuple[str, bool]) -> Path:
 
 def test_two_people_differ_and_an_adjudicator_decides(home: Path) -> None:
     folder = labelled(home, ("ada", True), ("ben", False))
-    assert len(conflicts(read_folder(folder, sealed=True))) == 4
+    assert len(conflicts(read_folder(folder, sealed=True))) == 12
     with desk(home, "adjudicator") as client:
         label(client, 0, 1)
     assert [c.decided is not None for c in conflicts(read_folder(folder, sealed=True))].count(True) == 1
     assert leaks(SECRETS, home) == []
+
+
+def test_agreement_is_told_of_a_sealed_run_as_a_whole(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    labelled(home, ("ada", True), ("ben", True))
+    capsys.readouterr()
+    where = ["--bundles", str(home / "runs"), "--splits", str(home / "splits"), "--labels", str(home / "labels")]
+    assert leaderboard(["agreement", "sample-llm", *where, "--resamples", "5"]) == 0
+    said = capsys.readouterr().out
+    assert "ada and ben" in said
+    assert "100.0 [" in said
+    assert "by category" not in said
+    assert [s for s in SECRETS if s.decode() in said] == []
+    assert leaks(SECRETS, home) == []
+    assert leaderboard(["agreement", "sample-llm", *where[:2], *where[2:4], "--labels", str(home / "none")]) == 1
+    assert "is labelled" in capsys.readouterr().err
 
 
 def test_nobody_else_opens_desk_or_labels_and_they_leave_in_no_other_form(

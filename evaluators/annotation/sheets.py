@@ -181,7 +181,7 @@ def _graded(question: CaseQuestion, number: int, text: str, stages: Sequence[int
 
 
 def _when(stages: Sequence[int]) -> str:
-    return "at stage " + ", ".join(map(str, stages)) if len(stages) == 1 else "at stages " + ", ".join(map(str, stages))
+    return "after " + ", ".join(f"location {n}" if n else "the introduction" for n in stages)
 
 
 def _found(name: str, question: str, texts: Sequence[str]) -> tuple[Field, ...]:
