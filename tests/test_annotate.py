@@ -78,7 +78,7 @@ def label(page: Any, keys: str) -> None:
     for key in keys:
         page.keyboard.press(key)
     page.keyboard.press("Enter")
-    page.wait_for_url(lambda url: url != before, wait_until="load", timeout=15_000)
+    page.wait_for_url(lambda url: url != before, wait_until="load", timeout=60_000)
 
 
 def open_page(browser: Any, served: Served) -> Any:
