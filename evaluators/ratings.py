@@ -61,7 +61,9 @@ def ratings(store: Store, split: str, version: str, jury: str, *, of: Part = "gr
     Returns:
         Ratings whose `transcript` and `item` name behind a # the part that is rated, where it is one.
     """
-    rows = [row for row in store.rows(_QUERY, [split, version, jury]) if row[10] == "item" or place_of(row[10])]
+    rows = [
+        row for row in store.query(_QUERY, [split, version, jury]).fetchall() if row[10] == "item" or place_of(row[10])
+    ]
     if of == "mark":
         rows = [
             (*row[:2], f"{row[2]}#{name}", f"{row[3]}#{name}", *row[4:9], float(found), name, row[11])
@@ -81,4 +83,4 @@ def ratings(store: Store, split: str, version: str, jury: str, *, of: Part = "gr
 
 def verdict_costs(store: Store, split: str, version: str, jury: str) -> dict[str, float]:
     """What a verdict of each judge cost on average, in USD, over those whose price is known; others are not named."""
-    return {str(judge): float(usd) for judge, usd in store.rows(_COSTS, [split, version, jury])}
+    return {str(judge): float(usd) for judge, usd in store.query(_COSTS, [split, version, jury]).fetchall()}

@@ -70,6 +70,11 @@ class CaseSection(NamedTuple):
     estimates: tuple[Estimate, ...]
 
     @property
+    def condition(self) -> str:
+        """What was varied, as the other boards name it."""
+        return self.grading
+
+    @property
     def ticks(self) -> tuple[tuple[int, str], ...]:
         """Where the whole grades stand on the scale."""
         return tuple((tick, place(SCALE, tick)) for tick in SCALE.ticks)

@@ -8,7 +8,7 @@ import numpy as np
 from evaluators.fit import ChoiceError
 from evaluators.ratings import ratings, verdict_costs
 from evaluators.store import Store
-from leaderboard.agree import agreements, published_for, rated
+from leaderboard.agree import Rated, agreements, published_for, rated
 from leaderboard.diagnose import Table
 from leaderboard.panels import HEADER, favours, panel_line, score_panels
 
@@ -16,6 +16,7 @@ from leaderboard.panels import HEADER, favours, panel_line, score_panels
 METHOD = "betabin"
 RESAMPLES = 200
 MOST_PANELS = 30
+MOST_MODELS = 25  # whose intervals are averaged: those with most labels; a thousand would take minutes
 
 
 MEANING = {
@@ -67,7 +68,7 @@ def _view(store: Store, split: str, version: str, jury: str) -> JuryView:
 
 
 def _panels(store: Store, split: str, version: str, jury: str) -> tuple[Sequence[Table], str]:
-    r = rated(ratings(store, split, version, jury))
+    r = _most_labelled(rated(ratings(store, split, version, jury)))
     labelled = np.unique(r.provider[~np.isnan(r.human)])
     if not r.judges or len(labelled) < 2:
         return (), "Panels are compared where judges have voted and answers of two makers are labelled."
@@ -86,3 +87,14 @@ def _panels(store: Store, split: str, version: str, jury: str) -> tuple[Sequence
         panels,
         ("Whom each judge favours: its bias by maker of the answering model, in points", ("", *makers), lines),
     ), ""
+
+
+def _most_labelled(r: Rated) -> Rated:
+    """Only the models with most labels, in the order they had."""
+    names, place = np.unique(r.submission, return_inverse=True)
+    if len(names) <= MOST_MODELS:
+        return r
+    labels = np.bincount(place[~np.isnan(r.human)], minlength=len(names))
+    kept = np.isin(place, np.argsort(-labels, kind="stable")[:MOST_MODELS])
+    by_attempt = ("submission", "item", "votes", "labels", "provider", "cluster", "category", "length")
+    return r._replace(**{name: getattr(r, name)[kept] for name in by_attempt})

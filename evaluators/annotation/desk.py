@@ -163,7 +163,7 @@ class Desk:
                 unit: v for n, v in said.values.items() if fields[n].kind == "grade" for unit in (n, *fields[n].same)
             },
             notes=said.notes,
-            seconds=round((before.seconds if before and before.state != "open" else 0.0) + said.seconds, 1),
+            seconds=round((before.seconds if before and before.state != "open" else 0.0) + said.seconds, 3),
             state=before.state if kept and before is not None else said.act,
         )
 
