@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from builders.__main__ import main as builders
+from builders.splits import make_split, write_split
 from evaluators.annotate import main as annotate
 from evaluators.annotation.labels import read_labels, verdicts
 from evaluators.answers import CaseAnswer
@@ -19,6 +20,8 @@ from evaluators.bundle import write_bundle
 from tests.made_bundle import write_made_bundle
 from tests.made_case import built, case, flat
 from tests.made_case import run as case_run
+from tests.made_readings import SOURCE, questions
+from tests.made_readings import run as novel_run
 from tests.made_soup import write_made_games
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -195,6 +198,20 @@ def test_a_case_is_graded_at_every_stage_beside_the_marking_examples(
     (said,) = read_labels(tmp_path / "labels/sample-case@1.0.0/ada.jsonl")
     assert said.grades == {"s00.q1": 0, "s01.q1": 3, "s02.q1": 3, "s00.q2": 1, "s01.q2": 1}
     assert (said.state, {v.unit for v in verdicts([said])}) == ("done", set(said.grades))
+
+
+def test_the_steps_of_a_novel_are_marked_one_by_one(tmp_path: Path, browser: Any) -> None:
+    items = questions(1, 1)
+    write_split(make_split("sample-novel", items, version="1.0.0", sources=[SOURCE]), root=tmp_path / "splits")
+    write_bundle(tmp_path / "runs/reader-1", *novel_run(items, ["B1"], name="reader-1"))
+    with desk(tmp_path, tmp_path / "splits", "ada", "--budget", "1", split="sample-novel") as served:
+        page = open_page(browser, served)
+        assert page.locator("fieldset[data-kind=mark]").count() == 3
+        assert "Right option" in page.content()
+        label(page, "yny")
+    (verdict,) = verdicts(read_labels(tmp_path / "labels/sample-novel@1.0.0/ada.jsonl"))
+    assert verdict.marks == {"step_1": True, "step_2": False, "step_3": True}, "as the judges name them"
+    assert verdict.score == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize("width", [1280, 360])
