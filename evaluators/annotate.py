@@ -1,7 +1,8 @@
 """Label answers in the browser: python -m evaluators.annotate --split sample-llm@1.0 --budget 40 --annotator ada
 
 A page on loopback shows item, gold and answer, blind to model and jury; every key is saved. The same command goes on
-where the last one stopped. `--annotator adjudicator` shows only answers on which finished labels differ.
+where the last one stopped. `--annotator adjudicator` shows only answers on which finished labels differ. A sealed split
+is opened in memory, with your identity, and its labels are encrypted to the same people.
 """
 
 import argparse
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from evaluators.submit import DONE, REFUSED, guarded
 
 if TYPE_CHECKING:
+    from builders.splits import Split
     from evaluators.annotation.desk import Desk
 
 LABELS = Path("leaderboard/labels")
@@ -55,12 +57,17 @@ def _serve(options: argparse.Namespace) -> int:
 
     from filelock import FileLock, Timeout
 
+    from builders.splits import load_split
     from evaluators.annotation.labels import LabelError
+    from evaluators.sealing import check_runnable, discreet
 
+    split = load_split(options.split, root=options.splits, sealed=True)
+    check_runnable(split.manifest)
     key = secrets.token_urlsafe(18)
-    desk, path = open_desk(options, key)
+    with discreet(split.manifest):
+        desk, path = open_desk(options, split, key)
     try:
-        with FileLock(f"{path}.lock", timeout=0):
+        with FileLock(f"{path}.lock", timeout=0), discreet(split.manifest):
             asyncio.run(_forever(desk, options.port, key, path))
     except Timeout:
         raise LabelError(f"{path} is in use by another desk; close that one first") from None
@@ -69,7 +76,7 @@ def _serve(options: argparse.Namespace) -> int:
     return DONE
 
 
-def open_desk(options: argparse.Namespace, key: str) -> "tuple[Desk, Path]":
+def open_desk(options: argparse.Namespace, split: "Split", key: str) -> "tuple[Desk, Path]":
     """Make the desk of an annotator; nothing is served yet.
 
     Raises:
@@ -77,9 +84,8 @@ def open_desk(options: argparse.Namespace, key: str) -> "tuple[Desk, Path]":
     """
     from pydantic import TypeAdapter, ValidationError
 
-    from builders.splits import load_split
     from evaluators.annotation.desk import Desk
-    from evaluators.annotation.labels import Annotator, LabelError, Notebook, read_folder
+    from evaluators.annotation.labels import SEALED, Annotator, LabelError, Notebook, read_folder
     from evaluators.annotation.queue import attempts, kept_queue
     from evaluators.annotation.sheets import sheet
     from evaluators.points import points_for
@@ -88,7 +94,6 @@ def open_desk(options: argparse.Namespace, key: str) -> "tuple[Desk, Path]":
         TypeAdapter(Annotator).validate_python(options.annotator)
     except ValidationError:
         raise LabelError(f"--annotator {options.annotator!r}: small letters, digits, dots and dashes") from None
-    split = load_split(options.split, root=options.splits)
     soups = split.manifest.protocol == "soup"
     points = points_for(split, root=options.splits, path=options.points) if soups else None
     truth = {p.item_id: p for p in points.items} if points else {}
@@ -97,7 +102,7 @@ def open_desk(options: argparse.Namespace, key: str) -> "tuple[Desk, Path]":
     chosen = kept_queue(
         folder / f"{options.annotator}.queue",
         attempts(roots, split),
-        read_folder(folder),
+        read_folder(folder, sealed=split.manifest.sealed),
         annotator=options.annotator,
         budget=options.budget,
         overlap=options.overlap,
@@ -107,8 +112,9 @@ def open_desk(options: argparse.Namespace, key: str) -> "tuple[Desk, Path]":
         raise LabelError(f"nothing to label for {options.annotator!r}: all is labelled, or nothing is in conflict")
     items = {item.id: item for item in split.items}
     sheets = [sheet(items[a.transcript.item_id], a.transcript, truth.get(a.transcript.item_id)) for a in chosen]
-    path = folder / f"{options.annotator}.jsonl"
-    return Desk(chosen, sheets, Notebook(path), annotator=options.annotator, key=key), path
+    path = folder / f"{options.annotator}{SEALED if split.manifest.sealed else '.jsonl'}"
+    notebook = Notebook(path, recipients=split.manifest.sealed_for)
+    return Desk(chosen, sheets, notebook, annotator=options.annotator, key=key), path
 
 
 async def _forever(desk: "Desk", port: int, key: str, path: Path) -> None:

@@ -1,8 +1,9 @@
 """The jury: who sits for a model, and the verdicts on its answers."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 
 import yaml
@@ -45,6 +46,34 @@ def load_panel(name: str) -> Panel:
         raise JuryError(
             f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}; see evaluators/juries/layton.yaml"
         ) from None
+
+
+def raised(panel: Panel, taken: Collection[str]) -> Panel:
+    """The same judges under the next free name: `layton` becomes `layton-2`, and that `layton-3`.
+
+    Args:
+        panel: A panel whose judges have moved.
+        taken: Names that are, or were, other panels'.
+    """
+    stem, _, number = panel.name.rpartition("-")
+    root, first = (stem, int(number) + 1) if stem and number.isdecimal() else (panel.name, 2)
+    name = next(name for n in count(first) if (name := f"{root}-{n}") not in taken)
+    return panel.model_copy(update={"name": name})
+
+
+def write_panel(panel: Panel, path: Path) -> None:
+    """Write a panel as a file that `load_panel` reads.
+
+    Raises:
+        JuryError: If there is such a file already: a panel never changes under its name.
+        OSError: If it cannot be written.
+    """
+    text = yaml.safe_dump(panel.model_dump(mode="json", exclude_defaults=True), sort_keys=False, allow_unicode=True)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise JuryError(f"{path} is there already; a panel does not change under its name") from None
 
 
 def choose_panel(*, judges: str | None, jury: str, api_base: str | None) -> Panel:

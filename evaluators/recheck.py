@@ -1,8 +1,9 @@
 """Has the jury drifted? python -m evaluators.recheck BUNDLE ... --jury layton --sample 200 --spend-cap USD
 
-A sample of stored verdicts is asked for twice more of today's judges. Exit code 1 where one of them has moved: retire
-the jury, and seat it under a new name. With --prompts DIR it measures instead what another prompt does to the same
-answers: `evaluators/prompts/answer_first` shows judges the answer before the official one.
+A sample of stored verdicts is asked for twice more of today's judges. Exit code 1 where one of them has moved:
+`python -m leaderboard raise-jury` asks the same, retires such a jury and seats it under a new name. With --prompts DIR
+it measures instead what another prompt does to the same answers: `evaluators/prompts/answer_first` shows judges the
+answer before the official one.
 """
 
 import argparse
@@ -19,22 +20,28 @@ if TYPE_CHECKING:
     from evaluators.drift import Drift
     from evaluators.protocols import Marking
     from evaluators.runner import Runner
-    from evaluators.values import Seat, Transcript, Verdict
+    from evaluators.values import Panel, Seat, Transcript, Verdict
 
     Asked = tuple[Seat, Item, Transcript, Verdict, Marking]
 
 
 def parser() -> argparse.ArgumentParser:
     """Describe the command line; imports nothing heavy."""
+    p = argparse.ArgumentParser(prog="python -m evaluators.recheck", description=__doc__)
+    add_options(p)
+    p.add_argument("--prompts", type=Path, metavar="DIR", help="judges' prompts to compare with those of then")
+    return p
+
+
+def add_options(p: argparse.ArgumentParser) -> None:
+    """Describe what is asked again, of whom, and for how much."""
     from evaluators.rejudge import _usd, _usd_or_none
 
-    p = argparse.ArgumentParser(prog="python -m evaluators.recheck", description=__doc__)
     p.add_argument("bundles", type=Path, nargs="+", metavar="BUNDLE", help="bundles whose verdicts are of this jury")
     p.add_argument("--jury", default="layton", help="name of the panel, or its YAML file")
     p.add_argument("--judge-api-base", metavar="URL", help="endpoint of all judges")
     p.add_argument("--sample", type=int, default=200, metavar="N", help="verdicts of each judge (default 200)")
     p.add_argument("--seed", type=int, default=0, help="the same seed samples the same verdicts")
-    p.add_argument("--prompts", type=Path, metavar="DIR", help="judges' prompts to compare with those of then")
     p.add_argument("--spend-cap", type=_usd, required=True, metavar="USD", help="most that may be spent")
     p.add_argument("--usd-per-unpriced-call", type=_usd_or_none, metavar="USD", help="what an unpriced call counts")
     p.add_argument("--most-calls", type=int, default=10_000, metavar="N", help="most calls (default: %(default)s)")
@@ -43,7 +50,6 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--splits", type=Path, default=Path("splits"), metavar="DIR", help="where built splits are")
     p.add_argument("--concurrency", type=int, default=8, metavar="C", help="most calls in flight (default 8)")
     p.add_argument("--timeout", type=float, default=600, metavar="S", help="seconds for one attempt (default 600)")
-    return p
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -59,24 +65,35 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _recheck(options: argparse.Namespace) -> int:
-    from evaluators.bundle import read_bundle
-    from evaluators.jury import at_endpoint, load_panel
-
-    panel = at_endpoint(load_panel(options.jury), options.judge_api_base)
-    found, lost = recheck([read_bundle(b) for b in options.bundles], panel.seats, options)
-    for d in found:
-        print(_said(d))
-    if lost:
-        print(f"{lost} verdicts could not be had again; they are left out", file=sys.stderr)
+    panel, found = checked(options)
     moved = [d.judge for d in found if d.detected]
     if moved and options.prompts is None:
         print(
-            f"error: {', '.join(moved)} moved: python -m leaderboard retire-jury {panel.name} --reason ..., and seat "
-            "the panel under a new name (MAINTAINING.md, Retire a jury)",
+            f"error: {', '.join(moved)} moved: python -m leaderboard raise-jury with the same options retires "
+            f"{panel.name} and seats it under a new name (MAINTAINING.md, Retire a jury)",
             file=sys.stderr,
         )
         return REFUSED
     return DONE if found else OUTSIDE
+
+
+def checked(options: argparse.Namespace) -> "tuple[Panel, list[Drift]]":
+    """Recheck the panel that the options name, and print what came of each judge.
+
+    Raises:
+        JuryError, BundleError, CapError: As for `recheck`.
+    """
+    from evaluators.bundle import read_bundle
+    from evaluators.jury import at_endpoint, load_panel
+
+    panel = load_panel(options.jury)
+    seats = at_endpoint(panel, options.judge_api_base).seats
+    found, lost = recheck([read_bundle(b) for b in options.bundles], seats, options)
+    for d in found:
+        print(_said(d))
+    if lost:
+        print(f"{lost} verdicts could not be had again; they are left out", file=sys.stderr)
+    return panel, found
 
 
 def _said(d: "Drift") -> str:

@@ -64,7 +64,8 @@ CREATE TABLE verdicts (
     marks VARCHAR NOT NULL,                -- JSON object of booleans
     failure VARCHAR,
     prompt_sha256 VARCHAR,
-    reply VARCHAR                          -- the judge's own words, for the pages of items
+    reply VARCHAR,                         -- the judge's own words, for the pages of items
+    cost_usd DOUBLE
 );
 
 -- Derived from the verdicts by evaluators/scores.py when a submission is written.

@@ -111,6 +111,8 @@ def discreet(manifest: SplitManifest) -> Iterator[None]:
 
 def _withheld(error: BaseException, manifest: SplitManifest) -> SealedRunError:
     """Say what kind of error it was and where, in words of our own."""
+    from evaluators.annotation.labels import LabelError
+    from evaluators.annotation.sheets import SheetError
     from evaluators.jury import JuryError
     from evaluators.models import ModelError, ServiceRefusedError
     from evaluators.prompts import PromptError
@@ -120,7 +122,9 @@ def _withheld(error: BaseException, manifest: SplitManifest) -> SealedRunError:
     kind = type(error).__name__
     withheld = f"its words are withheld, {manifest.ref} is sealed and they may quote it"
     again = "what was paid for is kept; the same command goes on from there"
-    if isinstance(error, JuryError | ModelError | PromptError | RubricError | vault.VaultError):
+    if isinstance(
+        error, LabelError | SheetError | JuryError | ModelError | PromptError | RubricError | vault.VaultError
+    ):
         return SealedRunError(str(error), REFUSED)
     if isinstance(error, RunEndedError) and not isinstance(error, ServiceDownError):
         return SealedRunError(f"{error}. {again}", OUTSIDE)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import duckdb
 
 Values = Sequence[str | Sequence[str]] | Mapping[str, str | None]
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 # A store that is gone when it is closed, and never spills to disk.
 IN_MEMORY = ":memory:"
 TABLES = (

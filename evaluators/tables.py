@@ -147,7 +147,8 @@ def _transcript(transcript: Transcript) -> Row:
 
 def _verdict(verdict: Verdict) -> Row:
     head = _fields(verdict, "transcript_id", "judge", "provider", "kind", "unit", "score")
-    return (*head, json.dumps(verdict.marks, sort_keys=True), verdict.failure, verdict.prompt_sha256, verdict.reply)
+    said = (verdict.failure, verdict.prompt_sha256, verdict.reply, verdict.cost_usd)
+    return (*head, json.dumps(verdict.marks, sort_keys=True), *said)
 
 
 def _fields(value: object, *names: str) -> Row:

@@ -12,6 +12,7 @@ python -m leaderboard cases                       how people and models go about
 python -m leaderboard gap PUBLIC SEALED           do models do better where the items are public
 python -m leaderboard agreement SPLIT             people, judges and the jury among each other
 python -m leaderboard panels SPLIT                which judges give the narrowest honest interval at what cost
+python -m leaderboard raise-jury BUNDLE ...       ask judges again; where one has moved, retire and seat the jury anew
 python -m leaderboard export --format F           results in the formats of others, or proposed on the Hub
 python -m leaderboard publish-labels BENCHMARK   answers with verdicts and labels as a dataset on the Hub
 python -m leaderboard demo                        a whole leaderboard from a tiny local model
@@ -36,6 +37,7 @@ COMMANDS = {
     "gap": ("leaderboard.gap", "how much better models do on a public split than on a sealed one of the same kind"),
     "agreement": ("leaderboard.agree", "how far people, judges and the jury agree"),
     "panels": ("leaderboard.panels", "every jury that the stored votes could make: width, bias and cost"),
+    "raise-jury": ("leaderboard.raise_jury", "ask judges again; where one has moved, seat the jury under a new name"),
     **{name: ("leaderboard.changes", text) for name, text in CHANGES.items()},
 }
 # Written by modules with options of their own; imported when they are called.

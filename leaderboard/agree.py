@@ -1,10 +1,12 @@
 """How far people, judges and the jury agree on a split: python -m leaderboard agreement layton-llm
 
 People among themselves, the jury's majority and each judge with people, by maker of the answering model, category and
-length of the answer; intervals for items like these.
+length of the answer; intervals for items like these. A sealed split is read from its bundles:
+`python -m leaderboard agreement watson-holmes --bundles runs`.
 """
 
 import argparse
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -12,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluators.bins import Floats
-from evaluators.fit import ChoiceError, choose_jury
+from evaluators.fit import ChoiceError
 from evaluators.ppi import Interval
 from evaluators.raters import Compared, Scale, bootstrap, compare, counted, fleiss, krippendorff_alpha
 from evaluators.ratings import Ratings, ratings
 from evaluators.store import Store
 from leaderboard.diagnose import Table, print_table
+from leaderboard.labelled import add_places, evidence
+from leaderboard.published import PublishedAgreement, read_published_agreements
 
 LEAST = 10  # labelled answers of a group, below which no line is shown
 LENGTHS = ("shortest third", "middle third", "longest third")
@@ -37,6 +41,7 @@ class Rated(NamedTuple):
     cluster: NDArray[np.str_]
     category: NDArray[np.str_]
     length: NDArray[np.str_]  # third of the labelled answers by characters
+    most: float  # the highest grade there can be: 3 for answers of a case, else 1
 
     @property
     def human(self) -> Floats:
@@ -51,8 +56,7 @@ class Rated(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the options of `agreement`."""
-    parser.add_argument("split", help="for example layton-llm")
-    parser.add_argument("--jury", help="needed where several juries judged the split")
+    add_places(parser)
     parser.add_argument("--resamples", type=int, default=400, metavar="N", help="draws of each bootstrap (default 400)")
     parser.add_argument("--seed", type=int, default=0, help="the same seed makes the same intervals")
 
@@ -63,13 +67,8 @@ def main(arguments: argparse.Namespace) -> int:
     Raises:
         ChoiceError: If the split has no rows, no labels, or several juries and none is named.
     """
-    from evaluators.store import open_store, store_path
-
-    with open_store(store_path(), read_only=True) as store:
-        version, jury = choose_jury(store, arguments.split, arguments.jury)
-        tables = agreements(
-            store, arguments.split, version, jury, seed=arguments.seed, resamples=max(arguments.resamples, 1)
-        )
+    with evidence(arguments) as (store, split, version, jury):
+        tables = agreements(store, split, version, jury, seed=arguments.seed, resamples=max(arguments.resamples, 1))
     for title, header, lines in tables:
         print_table(title, header, lines)
     print("On labelled answers only: where labels went to split verdicts first, agreement on all answers is higher.")
@@ -94,7 +93,7 @@ def rated(found: Ratings) -> Rated:
     cuts = np.quantile(characters[known], [1 / 3, 2 / 3]) if known.any() else np.zeros(2)
     length = np.array(LENGTHS)[np.searchsorted(cuts, characters)]
     about = (found.provider[first], found.cluster[first], found.category[first])
-    return Rated(found.submission[first], found.item[first], judges, people, votes, labels, *about, length)
+    return Rated(found.submission[first], found.item[first], judges, people, votes, labels, *about, length, found.most)
 
 
 def agreements(
@@ -109,33 +108,88 @@ def agreements(
     if np.isnan(r.human).all():
         raise ChoiceError(f"nothing of {split}@{version} under jury {jury!r} is labelled: label some answers first")
     rng = np.random.default_rng(seed)
-    scale: Scale = "nominal" if _binary(r) else "interval"
-    # A majority of marks is a mark; the mean of similarities is compared as it is.
-    verdict = majority(r.jury) if _binary(r) else r.jury
-    human = majority(r.human) if _binary(r) else r.human
+    tables = _of(r, rng, resamples)
+    marks = rated(ratings(store, split, version, jury, of="mark"))
+    if marks.people and marks.judges:
+        whole = _held(marks, "majority", settled(marks.jury, marks), rng=rng, resamples=resamples)
+        tables.append(("Single marks, with people", HEADER, [*_raters(marks, rng, resamples), *whole]))
+    printed = [_printed(p) for p in published_for(store, split)]
+    tables.append(("As the paper prints it, of its own answers", (*HEADER, "source"), printed))
+    return [(title, header, lines) for title, header, lines in tables if lines]
 
-    def line(name: str, votes: Floats, mine: NDArray[np.bool_]) -> list[tuple[str, ...]]:
-        both = mine & ~np.isnan(votes) & ~np.isnan(human)
-        if both.sum() < LEAST:
-            return []
-        clusters = r.cluster[both].tolist()
-        return [_line(name, compare(votes[both], human[both], clusters, rng=rng, scale=scale, resamples=resamples))]
+
+def _of(r: Rated, rng: np.random.Generator, resamples: int) -> list[Table]:
+    """Tables of one kind of rating: people, jury, judges, and the jury by group."""
+    held = partial(_held, r, rng=rng, resamples=resamples)
+    verdict = settled(r.jury, r)
 
     def groups(by: NDArray[np.str_]) -> list[tuple[str, ...]]:
         names = np.unique(by)
-        return [row for g in names for row in line(str(g), verdict, by == g)] if len(names) > 1 else []
+        found = [held(str(g), verdict, mine=by == g) for g in names] if len(names) > 1 else []
+        return [line for lines in found for line in lines]
 
-    every = np.ones(len(r.cluster), dtype=bool)
-    judges = [row for n, judge in enumerate(r.judges) for row in line(judge, r.votes[:, n], every)]
-    tables: list[Table] = [
-        *_people(r, rng, scale, resamples),
-        ("The jury with people", HEADER, line("majority" if _binary(r) else "mean", verdict, every)),
-        ("Each judge with people", HEADER, judges),
+    return [
+        *_people(r, rng, scale_of(r), resamples),
+        ("The jury with people", HEADER, held(jury_name(r), verdict)),
+        ("Each judge with people", HEADER, _raters(r, rng, resamples)),
         ("The jury with people, by maker of the answering model", HEADER, groups(r.provider)),
         ("The jury with people, by category", HEADER, groups(r.category)),
         ("The jury with people, by length of the answer", HEADER, groups(r.length)),
     ]
-    return [(title, header, lines) for title, header, lines in tables if lines]
+
+
+def _raters(r: Rated, rng: np.random.Generator, resamples: int) -> list[tuple[str, ...]]:
+    """Every judge with people."""
+    every = zip(r.judges, r.votes.T, strict=True)
+    return [line for name, votes in every for line in _held(r, name, votes, rng=rng, resamples=resamples)]
+
+
+def _held(
+    r: Rated,
+    name: str,
+    votes: Floats,
+    *,
+    rng: np.random.Generator,
+    resamples: int,
+    mine: NDArray[np.bool_] | None = None,
+) -> list[tuple[str, ...]]:
+    human = settled(r.human, r)
+    both = ~np.isnan(votes) & ~np.isnan(human)
+    both = both if mine is None else both & mine
+    if both.sum() < LEAST:
+        return []
+    clusters = r.cluster[both].tolist()
+    found = compare(votes[both], human[both], clusters, rng=rng, scale=scale_of(r), resamples=resamples)
+    return [_line(name, found)]
+
+
+def settled(means: Floats, r: Rated) -> Floats:
+    """What several raters said together: the majority of marks, the nearest grade of grades, else the mean itself."""
+    if binary(r):
+        return majority(means)
+    return np.rint(means) if r.most > 1 else means
+
+
+def jury_name(r: Rated) -> str:
+    """How `settled` is called."""
+    return "majority" if binary(r) else "nearest grade" if r.most > 1 else "mean"
+
+
+def scale_of(r: Rated) -> Scale:
+    """Scale of the ratings, for Krippendorff's alpha."""
+    return "nominal" if binary(r) else "interval"
+
+
+def published_for(store: Store, split: str) -> tuple[PublishedAgreement, ...]:
+    """What the paper of a split's benchmark prints of agreement."""
+    benchmarks = {s.submission.benchmark for s in store.submissions() if s.submission.split == split}
+    return tuple(p for p in read_published_agreements() if p.benchmark in benchmarks)
+
+
+def _printed(p: PublishedAgreement) -> tuple[str, ...]:
+    exact = "–" if p.exact is None else f"{100 * p.exact:.1f}"
+    figures = ("–" if x is None else f"{x:.2f}" for x in (p.kappa, None, p.rms, p.r, None))
+    return (p.raters, "–" if p.answers is None else str(p.answers), "–", exact, *figures, p.table)
 
 
 def _people(r: Rated, rng: np.random.Generator, scale: Scale, resamples: int) -> list[Table]:
@@ -181,9 +235,10 @@ def _number(value: float, digits: int) -> str:
     return "–" if np.isnan(value) else f"{value:.{digits}f}"
 
 
-def _binary(r: Rated) -> bool:
+def binary(r: Rated) -> bool:
+    """Whether every rating is yes or no."""
     grades = np.concatenate([r.votes.ravel(), r.labels.ravel()])
-    return bool(np.isin(grades[~np.isnan(grades)], (0.0, 1.0)).all())
+    return bool(np.isin(grades[~np.isnan(grades)], (0.0, 1.0)).all()) and r.most == 1
 
 
 def majority(means: Floats) -> Floats:

@@ -174,6 +174,7 @@ def _name_pages(config: Path, found: "Sequence[AnyBoard]", options: Options) -> 
         for title, name in (
             ("Compare", "compare"),
             ("Calibration", "calibration"),
+            ("Juries", "juries"),
             ("Benchmarks compared", "similarity"),
             ("Coverage", "coverage"),
             ("Re-analysis", "reanalysis"),

@@ -77,7 +77,12 @@ def main(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _read(roots: Sequence[Path], split: Split) -> list[Bundle]:
+def bundles_of(roots: Sequence[Path], split: Split) -> list[Bundle]:
+    """Read the bundles of models' and people's runs on a split below some folders; sealed ones with an identity.
+
+    Raises:
+        BundleError: If one is refused, a folder holds none, or none is of the split.
+    """
     from evaluators.bundle import read_bundle, read_submission
     from evaluators.sealed_bundle import is_sealed, open_bundle
 
@@ -92,6 +97,11 @@ def _read(roots: Sequence[Path], split: Split) -> list[Bundle]:
                 found.append(open_bundle(folder) if is_sealed(said) else read_bundle(folder))
     if not found:
         raise BundleError(f"none of these bundles is of {split.manifest.ref}")
+    return found
+
+
+def _read(roots: Sequence[Path], split: Split) -> list[Bundle]:
+    found = bundles_of(roots, split)
     ways = {(b.submission.jury, graded_alike(b.submission.condition)) for b in found}
     if len(ways) > 1:
         listed = "; ".join(f"{jury}, {grading}" for jury, grading in sorted(ways))

@@ -76,14 +76,23 @@ def today() -> str:
 
 def retire(places: argparse.Namespace) -> Record:
     """Mark a jury as retired."""
+    check_retirable(places)
+    record = Record(action="jury-retired", date=places.date or today(), subject=places.subject, reason=places.reason)
+    return append(record, places.records)
+
+
+def check_retirable(places: argparse.Namespace) -> None:
+    """Refuse a jury that has retired already or that no row is judged by.
+
+    Raises:
+        RecordError: For either.
+    """
     history = read_history(places.records)
     if history.retired(places.subject):
         raise RecordError(f"jury {places.subject!r} has retired already")
     known = {s.jury for s in _standing(places.submissions).values()}
     if places.subject not in known:
         raise RecordError(f"no row was judged by {places.subject!r}; there are {', '.join(sorted(known)) or 'none'}")
-    record = Record(action="jury-retired", date=places.date or today(), subject=places.subject, reason=places.reason)
-    return append(record, places.records)
 
 
 def withdraw(places: argparse.Namespace) -> Record:

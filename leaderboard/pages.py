@@ -17,6 +17,7 @@ from leaderboard.charts import board_charts
 from leaderboard.coverage import table
 from leaderboard.downloads import AGGREGATES, EVIDENCE, ITEMS, QUERIES
 from leaderboard.evidence import page_of, slug
+from leaderboard.jury_page import MEANING, jury_views
 from leaderboard.novel_boards import NovelBoard
 from leaderboard.records import NO_HISTORY, History
 from leaderboard.sealed_boards import SealedBoard
@@ -38,7 +39,7 @@ def write_pages(
     store: Store | None = None,
     repository: str | None = None,
 ) -> None:
-    """Write front page, boards, games, questions, benchmarks compared, downloads, history and any re-analysis.
+    """Write front page, boards, games, questions, benchmarks compared, juries, downloads, history, any re-analysis.
 
     Raises:
         OSError: If a page cannot be written.
@@ -59,6 +60,11 @@ def write_pages(
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     text = templates.get_template("similarity.md.jinja").render(maps=maps(boards))
     (folder / "similarity.md").write_text(text, encoding="utf-8")
+    views = jury_views(store) if store else ()
+    text = templates.get_template("juries.md.jinja").render(
+        views=views, meaning=MEANING, splits={b.split for b in boards}
+    )
+    (folder / "juries.md").write_text(text, encoding="utf-8")
     if STUDY.exists():
         result = json.loads(STUDY.read_text(encoding="utf-8"))
         text = templates.get_template("coverage.md.jinja").render(result=result, table=Markup(table(result)))  # noqa: S704

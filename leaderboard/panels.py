@@ -1,7 +1,8 @@
 """Which jury to seat: python -m leaderboard panels layton-llm [--price JUDGE=USD ...]
 
 Every panel of one, two or three of the judges whose votes are stored: how far it agrees with people, whom it favours,
-how wide the intervals would be, and what that costs. A judge never counts on its own maker's models.
+how wide the intervals would be, and what that costs: as the bundles say, or as --price does. A judge never counts on
+its own maker's models.
 """
 
 import argparse
@@ -14,15 +15,16 @@ from numpy.typing import NDArray
 
 from evaluators.agreement import effective_labels
 from evaluators.bins import Floats
-from evaluators.fit import ChoiceError, choose_jury
+from evaluators.fit import ChoiceError
 from evaluators.lsre import estimands, lsre
 from evaluators.means import cluster_mean
 from evaluators.ppi import Estimands, Interval, betabin
 from evaluators.raters import cohen
-from evaluators.ratings import ratings
+from evaluators.ratings import ratings, verdict_costs
 from evaluators.rows import Rows
 from leaderboard.agree import Rated, majority, rated, row_mean
 from leaderboard.diagnose import print_table
+from leaderboard.labelled import add_places, evidence
 
 LARGEST = 3
 LEAST = 10  # labelled answers of a maker, below which its bias is not shown
@@ -46,11 +48,14 @@ class PanelScore(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the options of `panels`."""
-    parser.add_argument("split", help="for example layton-llm")
-    parser.add_argument("--jury", help="needed where several juries judged the split")
+    add_places(parser)
     parser.add_argument("--method", choices=("lsre", "betabin"), default="lsre", help="estimator (default lsre)")
     parser.add_argument(
-        "--price", action="append", default=[], metavar="JUDGE=USD", help="what a verdict of a judge costs; repeat it"
+        "--price",
+        action="append",
+        default=[],
+        metavar="JUDGE=USD",
+        help="what a verdict of a judge costs, if not as stored",
     )
     parser.add_argument("--draws", type=int, default=1000, help="draws of each fit with lsre (default 1000)")
 
@@ -61,18 +66,14 @@ def main(arguments: argparse.Namespace) -> int:
     Raises:
         ChoiceError: If the split has no votes or labels, several juries and none is named, or a price is no price.
     """
-    from evaluators.store import open_store, store_path
-
     prices = _prices(arguments.price)
-    with open_store(store_path(), read_only=True) as store:
-        version, jury = choose_jury(store, arguments.split, arguments.jury)
-        found = rated(ratings(store, arguments.split, version, jury))
+    with evidence(arguments) as (store, split, version, jury):
+        found = rated(ratings(store, split, version, jury))
+        stored = verdict_costs(store, split, version, jury)
     if unknown := sorted(set(prices) - set(found.judges)):
         raise ChoiceError(f"--price names {unknown[0]!r}, who has no vote here; {', '.join(found.judges)} have")
-    panels = score_panels(found, method=arguments.method, prices=prices, draws=arguments.draws)
-    print_table(
-        f"Panels on {arguments.split}@{version}, {arguments.method}, points", HEADER, [_line(p) for p in panels]
-    )
+    panels = score_panels(found, method=arguments.method, prices=stored | prices, draws=arguments.draws)
+    print_table(f"Panels on {split}@{version}, {arguments.method}, points", HEADER, [panel_line(p) for p in panels])
     makers, lines = favours(found)
     print_table("Bias of each judge by maker of the answering model, points", ("", *makers), lines)
     print("± is the mean half-width over the models; a bias that all models share cancels in `± these`, others do not.")
@@ -97,11 +98,12 @@ def score_panels(
 
 def _score(r: Rated, panel: Sequence[int], method: str, prices: Mapping[str, float], draws: int) -> PanelScore:
     votes = r.votes[:, list(panel)]
-    jury, human = row_mean(votes), r.human
+    jury, human = row_mean(votes) / r.most, r.human / r.most
     both = ~np.isnan(jury) & ~np.isnan(human)
     if not both.any():
         raise ChoiceError(f"no label on an answer that {', '.join(r.judges[n] for n in panel)} marked")
-    sides, truth = majority(jury[both]), majority(human[both])
+    # Grades of a case agree where the nearest grades do; all else where both stand on one side of a half.
+    sides, truth = (np.rint(x[both] * r.most) if r.most > 1 else majority(x[both]) for x in (jury, human))
     told = ~np.isnan(sides) & ~np.isnan(truth)
     names = tuple(r.judges[n] for n in panel)
     intervals = intervals_of(r, jury, method, draws)
@@ -130,22 +132,23 @@ def intervals_of(r: Rated, jury: Floats, method: str, draws: int) -> list[Estima
 
     Args:
         r: The attempts.
-        jury: Jury score of each attempt, NaN where there is none.
+        jury: Jury score of each attempt as a share of the most, NaN where there is none.
         method: `lsre` or `betabin`; the second takes other makers' labels only.
         draws: Draws of `lsre`.
     """
+    human = r.human / r.most
     names, model = np.unique(r.submission, return_inverse=True)
     if method == "lsre":
         items, item = np.unique(r.item, return_inverse=True)
         _, cluster = np.unique([r.cluster[item == n][0] for n in range(len(items))], return_inverse=True)
         alone = len(np.unique(cluster)) == len(items)
-        rows = Rows(model, item, jury, r.human, None if alone else cluster.astype(np.int64))
+        rows = Rows(model, item, jury, human, None if alone else cluster.astype(np.int64))
         return list(estimands(lsre(rows, rng=np.random.default_rng(0), draws=draws)))
     found = []
     for n in range(len(names)):
         own = model == n
-        pool = (r.provider != r.provider[own][0]) & ~np.isnan(r.human)
-        found.append(betabin(jury[own], r.human[own], jury[pool], r.human[pool]))
+        pool = (r.provider != r.provider[own][0]) & ~np.isnan(human)
+        found.append(betabin(jury[own], human[own], jury[pool], human[pool]))
     return found
 
 
@@ -173,7 +176,7 @@ def favours(r: Rated) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     makers = tuple(str(p) for p in np.unique(r.provider))
     lines = []
     for n, judge in enumerate(r.judges):
-        difference = r.votes[:, n] - r.human
+        difference = (r.votes[:, n] - r.human) / r.most
         cells = []
         for maker in makers:
             own = (r.provider == maker) & ~np.isnan(difference)
@@ -186,7 +189,8 @@ def favours(r: Rated) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     return makers, lines
 
 
-def _line(p: PanelScore) -> tuple[str, ...]:
+def panel_line(p: PanelScore) -> tuple[str, ...]:
+    """One panel under `HEADER`, shares in points."""
     bias = f"{100 * p.bias.point:+.1f} [{100 * p.bias.low:+.1f}, {100 * p.bias.high:+.1f}]"
     votes = f"{p.usd:.2f}" if p.usd is not None else "–"
     worth = f"{p.saved / p.usd:.1f}" if p.usd else "–"

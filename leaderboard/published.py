@@ -35,6 +35,20 @@ class PublishedCorrelation(Value):
     citation: str
 
 
+class PublishedAgreement(Value):
+    """How far raters of answers agree, as a paper prints it; a figure that it does not print is left out."""
+
+    benchmark: str
+    raters: str = Field(description="The two raters, as the table names them.")
+    exact: float | None = Field(None, ge=0, le=1, description="Share of equal grades or marks.")
+    kappa: float | None = Field(None, ge=-1, le=1)
+    rms: float | None = Field(None, ge=0, le=3, description="Root mean square of the difference, in grades.")
+    r: float | None = Field(None, ge=-1, le=1, description="Correlation of the raters' scores.")
+    answers: int | None = Field(None, ge=1, description="How many answers both rated, where the paper says it.")
+    table: str
+    citation: str
+
+
 def read_published(folder: Path = FOLDER) -> tuple[Published, ...]:
     """Read every table, files by name and rows as they stand.
 
@@ -69,6 +83,15 @@ def read_published_correlations(folder: Path = FOLDER / "correlations") -> tuple
         ValueError: If a row is not a correlation; the message names file and line.
     """
     return _read(folder, PublishedCorrelation)
+
+
+def read_published_agreements(folder: Path = FOLDER / "agreements") -> tuple[PublishedAgreement, ...]:
+    """Read printed agreement of people with people and with judges.
+
+    Raises:
+        ValueError: If a row is not an agreement; the message names file and line.
+    """
+    return _read(folder, PublishedAgreement)
 
 
 def _read(folder: Path, kind: type[V]) -> tuple[V, ...]:

@@ -12,9 +12,16 @@ import httpx
 import pytest
 
 from builders.__main__ import main as builders
+from builders.splits import make_split, write_split
 from evaluators.annotate import main as annotate
-from evaluators.annotation.labels import read_labels
+from evaluators.annotation.labels import read_labels, verdicts
+from evaluators.answers import CaseAnswer
+from evaluators.bundle import write_bundle
 from tests.made_bundle import write_made_bundle
+from tests.made_case import built, case, flat
+from tests.made_case import run as case_run
+from tests.made_readings import SOURCE, questions
+from tests.made_readings import run as novel_run
 from tests.made_soup import write_made_games
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,6 +32,13 @@ def splits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("splits")
     for name in ("sample-llm", "sample-soup-zh", "sample-soup-en"):
         assert builders(["build", name, "--out", str(root)]) == 0
+    return root
+
+
+@pytest.fixture(scope="module")
+def case_split(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("cases")
+    built(root, [case("c", 2, 2)])
     return root
 
 
@@ -67,7 +81,7 @@ def label(page: Any, keys: str) -> None:
     for key in keys:
         page.keyboard.press(key)
     page.keyboard.press("Enter")
-    page.wait_for_url(lambda url: url != before, wait_until="load", timeout=15_000)
+    page.wait_for_url(lambda url: url != before, wait_until="load", timeout=60_000)
 
 
 def open_page(browser: Any, served: Served) -> Any:
@@ -152,7 +166,6 @@ def test_skip_undo_notes_and_a_changed_mind(tmp_path: Path, splits: Path, browse
 
 def test_puzzles_are_marked_point_by_point_in_chinese(tmp_path: Path, splits: Path, browser: Any) -> None:
     from builders.splits import load_split
-    from evaluators.annotation.labels import verdicts
 
     write_made_games(tmp_path / "runs")
     with desk(tmp_path, splits, "ada", "--budget", "1", split="sample-soup-en") as served:
@@ -164,6 +177,41 @@ def test_puzzles_are_marked_point_by_point_in_chinese(tmp_path: Path, splits: Pa
     assert verdict.parts == {"logic": 1.0, "details": 1.0, "conclusion": 0.75}
     assert verdict.score == pytest.approx(0.3 + 0.3 + 0.4 * 0.75)
     assert len(load_split("sample-soup-zh", root=splits).items) == 12
+
+
+def test_a_case_is_graded_at_every_stage_beside_the_marking_examples(
+    tmp_path: Path, browser: Any, case_split: Path
+) -> None:
+    """The second answer stands unchanged after the introduction and the first location: it is graded once."""
+    stages = (("Nobody.", "At noon."), ("The sexton.", "At noon."), ("The sexton.", ""))
+    bundle = case_run("player-1", {"c": flat(2, 2, 2)}, sizes={"c": (2, 2)})
+    answer = CaseAnswer(kind="case", stages=stages)
+    told = [t.model_copy(update={"answer": answer}) for t in bundle.transcripts]
+    write_bundle(tmp_path / "runs/player-1", bundle.submission, told, bundle.verdicts)
+    with desk(tmp_path, case_split, "ada", "--budget", "1", "--overlap", "1", split="sample-case") as served:
+        page = open_page(browser, served)
+        assert page.locator("fieldset .said").all_inner_texts() == ["Nobody.", "The sexton.", "At noon."]
+        assert "An answer of grade 2." in page.content()
+        label(page, "031")
+        page.goto(served.base + "/?at=0")
+        assert page.locator("input:checked").evaluate_all("all => all.map(one => one.value)") == ["0", "3", "1"]
+    (said,) = read_labels(tmp_path / "labels/sample-case@1.0.0/ada.jsonl")
+    assert said.grades == {"s00.q1": 0, "s01.q1": 3, "s02.q1": 3, "s00.q2": 1, "s01.q2": 1}
+    assert (said.state, {v.unit for v in verdicts([said])}) == ("done", set(said.grades))
+
+
+def test_the_steps_of_a_novel_are_marked_one_by_one(tmp_path: Path, browser: Any) -> None:
+    items = questions(1, 1)
+    write_split(make_split("sample-novel", items, version="1.0.0", sources=[SOURCE]), root=tmp_path / "splits")
+    write_bundle(tmp_path / "runs/reader-1", *novel_run(items, ["B1"], name="reader-1"))
+    with desk(tmp_path, tmp_path / "splits", "ada", "--budget", "1", split="sample-novel") as served:
+        page = open_page(browser, served)
+        assert page.locator("fieldset[data-kind=mark]").count() == 3
+        assert "Right option" in page.content()
+        label(page, "yny")
+    (verdict,) = verdicts(read_labels(tmp_path / "labels/sample-novel@1.0.0/ada.jsonl"))
+    assert verdict.marks == {"step_1": True, "step_2": False, "step_3": True}, "as the judges name them"
+    assert verdict.score == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize("width", [1280, 360])

@@ -228,11 +228,17 @@ def test_cases_and_novels_have_their_forms() -> None:
         }
         | {"solution": "S"}
     )
-    graded = case_sheet(case, ["The maid.", ""], stage=3)
-    assert [f.levels for f in graded.fields] == [(0.0, 1.0, 2.0, 3.0)] * 2
+    graded = case_sheet(case, [["The maid.", ""], ["The cook.", "At noon."], ["The maid.", "At noon."]])
+    assert [(f.name, f.same) for f in graded.fields] == [
+        ("s00.q1", ("s02.q1",)),
+        ("s01.q1", ()),
+        ("s01.q2", ("s02.q2",)),
+    ]
+    assert [f.about for f in graded.fields] == ["The maid.", "The cook.", "At noon."]
+    assert [f.levels for f in graded.fields] == [(0.0, 1.0, 2.0, 3.0)] * 3
     assert graded.fields[0].examples[3] == (3.0, "worth 3")
     with pytest.raises(SheetError, match="1 answers to the 2 questions"):
-        case_sheet(case, ["one"], stage=0)
+        case_sheet(case, [["one", "two"], ["one"]])
     novel = NovelQuestion.model_validate(
         {
             "id": "n1",
@@ -253,7 +259,6 @@ def test_cases_and_novels_have_their_forms() -> None:
     marks = {"step-1": True, "step-2": False}
     (share,) = verdicts([Label.model_validate({**about, "protocol": "novel", "marks": marks})])
     assert (share.score, share.marks) == (0.5, {"step_1": True, "step_2": False})
-    assert [f.name for f in graded.fields] == ["s03.q1", "s03.q2"]
     grades = {"s03.q1": 3.0, "s03.q2": 0.0}
     found = verdicts([Label.model_validate({**about, "protocol": "case", "grades": grades})])
     assert [(v.unit, v.score) for v in found] == [("s03.q1", 3.0), ("s03.q2", 0.0)]

@@ -5,11 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluators.ratings import Ratings, ratings
-from evaluators.store import open_store, store_path
+from evaluators.ratings import Ratings, ratings, verdict_costs
+from evaluators.store import Store, open_store, store_path
+from evaluators.values import Verdict
 from leaderboard.__main__ import main
 from leaderboard.agree import agreements, majority, rated
-from leaderboard.panels import favours, score_panels
+from leaderboard.jury_page import _most_labelled
+from leaderboard.pages import write_pages
+from leaderboard.panels import favours, panel_line, score_panels
+from leaderboard.published import read_published_agreements
+from tests.made_case import CASES, flat, run
 from tests.made_runs import made_run
 
 KEY = ("layton-llm", "1.0.0", "three")
@@ -75,6 +80,120 @@ def test_agreement_is_told_by_judge_maker_and_length(store: Path, capsys: pytest
     assert whole[3].startswith(f"{100 * 26 / 27:.1f} [")
     assert main(["agreement", "layton-llm", "--resamples", "20"]) == 0
     assert "On labelled answers only" in capsys.readouterr().out
+
+
+def test_what_verdicts_cost_is_read_from_the_bundles_and_prices_the_panels() -> None:
+    with open_store(":memory:") as made:
+        for n in range(4):
+            s, transcripts, verdicts = made_run(f"m{n}", ["3+", "0-", "2+"] * 8, provider=f"p{n % 2}")
+            priced = {"a": 0.002, "b": 0.004}
+            paid = [v.model_copy(update={"cost_usd": priced.get(v.judge)}) for v in verdicts]
+            made.write_submission(s, transcripts, paid, tier="scored-here")
+        costs = verdict_costs(made, *KEY)
+        found = rated(ratings(made, *KEY))
+    assert costs == {"a": pytest.approx(0.002), "b": pytest.approx(0.004)}
+    usd = {p.judges: p.usd for p in score_panels(found, method="betabin", prices=costs)}
+    assert usd["a",] == pytest.approx(0.002 * 96)
+    assert usd["a", "b"] == pytest.approx(0.006 * 96)
+    assert usd["a", "c"] is None, "the price of c is not known"
+
+
+def test_printed_agreement_is_that_of_the_papers() -> None:
+    """Watson & Holmes, Table 2; DetectiveQA, Tables 4 and 5."""
+    found = {(p.benchmark, p.raters): p for p in read_published_agreements()}
+    assert len(found) == 6 + 1 + 4
+    people, best = found["watson-holmes", "Human-Human"], found["watson-holmes", "Mode 5-Human"]
+    assert (people.exact, people.rms, best.exact, best.rms) == (0.886, 0.40, 0.874, 0.41)
+    judge = found["detectiveqa", "Human vs GPT4"]
+    assert (judge.exact, judge.kappa, judge.answers) == (0.92, 0.83, 100)
+    rouge = [found["detectiveqa", f"Human vs Rouge-{n}"].r for n in "12L"]
+    assert [found["detectiveqa", "Human vs GPT4 (Ours)"].r, *rouge] == [0.91, 0.52, 0.61, 0.58]
+
+
+def cases(store: Store) -> tuple[str, str, str]:
+    """Three graders who say 2 everywhere, and a person who says 3 to every third answer of two cases and else 2."""
+    human = {name: [[3 if n % 3 == 0 else 2] * CASES[name][1] for n in range(CASES[name][0] + 1)] for name in "ab"}
+    table = {name: flat(2, *size) for name, size in CASES.items()}
+    for n in range(4):
+        bundle = run(f"case-{n}", table, human=human, provider=f"p{n % 2}", benchmark="watson-holmes")
+        store.write_submission(*bundle, tier="scored-here")
+    return "sample-case", "1.0.0", "three"
+
+
+def test_grades_of_cases_stand_in_the_form_of_the_paper_beside_its_figures() -> None:
+    """Case a has 5 stages of 2 questions, case b 4 of 3: 2 * 2 + 2 * 3 of 22 grades are one apart."""
+    with open_store(":memory:") as store:
+        key = cases(store)
+        tables = {title: lines for title, _, lines in agreements(store, *key, resamples=20)}
+        panels = score_panels(rated(ratings(store, *key)), method="betabin")
+    (jury,) = tables["The jury with people"]
+    assert jury[:2] == ("nearest grade", str(4 * 22))
+    assert jury[3].startswith(f"{100 * 12 / 22:.1f} [")
+    assert jury[6].startswith(f"{np.sqrt(10 / 22):.3f} [")
+    printed = tables["As the paper prints it, of its own answers"]
+    assert printed[0] == ("Human-Human", "–", "–", "88.6", "–", "–", "0.40", "–", "–", "Table 2")
+    assert [line[0] for line in printed[1:]] == [f"Mode {n}-Human" for n in range(1, 6)]
+    assert panels[0].exact == pytest.approx(12 / 22)
+    assert panels[0].bias.point == pytest.approx(-10 / 22 / 3), "in shares of full marks"
+
+
+def test_single_marks_are_held_against_peoples() -> None:
+    """Steps of two answers: the judge finds the first of each, the person both of the second."""
+    marks = {"j": ([1, 0], [1, 0]), "ada": ([1, 0], [1, 1])}
+    s, transcripts, _ = made_run("m", ["3", "3"])
+    said = [
+        Verdict(
+            transcript_id=t.transcript_id,
+            judge=who,
+            kind="human" if who == "ada" else "model",
+            score=sum(own[n]) / 2,
+            marks={f"step_{k}": bool(x) for k, x in enumerate(own[n], start=1)},
+        )
+        for who, own in marks.items()
+        for n, t in enumerate(transcripts)
+    ]
+    with open_store(":memory:") as store:
+        store.write_submission(s, transcripts, said, tier="scored-here")
+        found = rated(ratings(store, *KEY, of="mark"))
+    assert np.array_equal(found.votes[:, 0], [1, 0, 1, 0])
+    assert np.array_equal(found.labels[:, 0], [1, 0, 1, 1])
+    assert set(found.item) == {"r-000#step_1", "r-000#step_2", "r-001#step_1", "r-001#step_2"}
+    assert set(found.cluster) == {"r-000", "r-001"}
+
+
+def test_the_page_on_juries_shows_agreement_panels_and_who_is_favoured(store: Path, tmp_path: Path) -> None:
+    with open_store(store) as made:
+        made.write_submission(*made_run("alone", ["3", "0"] * 5, version="2.0.0"), tier="scored-here")
+        cases(made)
+        write_pages([], tmp_path, store=made)
+        panels = score_panels(rated(ratings(made, *KEY)), method="betabin")
+    page = (tmp_path / "juries.md").read_text()
+    assert page.count("<section") == 3
+    assert "No answer of this jury has a label of a person" in page
+    assert "The jury with people, by length of the answer" not in page, "all are as long"
+    assert "The jury with people, by maker of the answering model" in page
+    for text in ("Human-Human", "88.6", "Leelawat", "Whom each judge favours", *panel_line(panels[0])[2:4]):
+        assert text in page
+    assert "<bdi>a</bdi><br><bdi>b</bdi><br><bdi>c</bdi>" in page
+
+
+def test_of_many_models_the_page_compares_panels_on_those_with_most_labels() -> None:
+    votes = []
+    for n in range(30):
+        for k in range(4):
+            votes.append((f"{n:02}-{k}", "judge", "model", 1.0))
+            votes += [(f"{n:02}-{k}", "ada", "human", 1.0)] * (n >= 10 or k == 0)
+    found = rated(made_ratings(votes))
+    found = found._replace(submission=np.array([name[:2] for name in found.submission]))
+    kept = _most_labelled(found)
+    assert set(kept.submission) == {f"{n:02}" for n in [*range(5), *range(10, 30)]}
+    assert kept.votes.shape == (100, 1)
+    assert _most_labelled(kept) is kept
+
+
+def test_a_page_without_a_store_says_that_nothing_has_been_judged(tmp_path: Path) -> None:
+    write_pages([], tmp_path)
+    assert "Nothing has been judged yet" in (tmp_path / "juries.md").read_text()
 
 
 def test_a_tie_is_no_majority() -> None:

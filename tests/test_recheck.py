@@ -1,5 +1,6 @@
 """Drift: a judge that moved is found, one that is merely noisy is not, and another prompt can be set against ours."""
 
+import argparse
 import json
 from collections import Counter
 from hashlib import sha256
@@ -14,7 +15,11 @@ from hypothesis.extra.numpy import arrays
 
 from builders.__main__ import main as builders
 from evaluators.drift import drift, stands_apart
+from evaluators.jury import load_panel, raised
 from evaluators.recheck import main as recheck
+from leaderboard.__main__ import main as leaderboard
+from leaderboard.raise_jury import raise_jury
+from leaderboard.records import RecordError, read_history
 from tests.made_bundle import write_made_bundle
 from tests.servers.model_server import Answer, ModelServer
 
@@ -104,7 +109,47 @@ def test_a_judge_on_loopback_that_moved_is_told_and_one_that_did_not_is_left_in_
         assert recheck(asked(tmp_path, splits, server, "--sample", "60", "--round", "2")) == 1
     said = capsys.readouterr()
     assert said.out.count("MOVED") >= 2
-    assert "retire-jury tiny-local" in said.err
+    assert "raise-jury with the same options retires tiny-local" in said.err
+
+
+def raising(tmp_path: Path, splits: Path, server: ModelServer, *more: str) -> list[str]:
+    """The options of a recheck, with places of its own for panels and records."""
+    (tmp_path / "juries").mkdir(exist_ok=True)
+    places = ("--submissions", tmp_path / "board", "--records", tmp_path / "records.jsonl")
+    where = [str(x) for x in (*places, "--juries", tmp_path / "juries", "--date", "2026-11-22")]
+    return ["raise-jury", *asked(tmp_path, splits, server, *more), *where]
+
+
+def test_a_jury_that_moved_retires_and_sits_again_under_the_next_name(
+    tmp_path: Path, splits: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ModelServer(verdicts(0.0)) as server:
+        assert leaderboard(raising(tmp_path, splits, server, "--sample", "20")) == 0
+    assert "nothing to raise" in capsys.readouterr().err
+    assert not (tmp_path / "records.jsonl").exists()
+    with ModelServer(verdicts(0.25)) as server:
+        assert leaderboard(raising(tmp_path, splits, server, "--sample", "60", "--round", "2")) == 0
+        asked_for = len(server.requests)
+        assert leaderboard(raising(tmp_path, splits, server, "--sample", "60", "--round", "3")) == 1
+        assert len(server.requests) == asked_for, "a jury retires once; nothing more is paid for"
+    assert "has retired already" in capsys.readouterr().err
+    (record,) = read_history(tmp_path / "records.jsonl").records
+    assert (record.action, record.subject) == ("jury-retired", "tiny-local")
+    assert "tiny-local-2 sits from now on" in record.reason
+    assert "verdicts changed by" in record.reason
+    old, new = load_panel("tiny-local"), load_panel(str(tmp_path / "juries/tiny-local-2.yaml"))
+    assert new == old.model_copy(update={"name": "tiny-local-2"})
+    assert raised(new, {"tiny-local-3"}).name == "tiny-local-4"
+
+
+def test_no_panel_is_written_for_a_jury_that_cannot_retire(tmp_path: Path) -> None:
+    (tmp_path / "juries").mkdir()
+    jury = {"jury": "tiny-local", "subject": "tiny-local", "juries": tmp_path / "juries"}
+    (tmp_path / "board").mkdir()
+    places = argparse.Namespace(**jury, records=tmp_path / "r.jsonl", submissions=tmp_path / "board", date=None)
+    with pytest.raises(RecordError, match="no row was judged"):
+        raise_jury(places, [drift("j", np.zeros(9), np.ones(9), np.ones(9))])
+    assert list((tmp_path / "juries").iterdir()) == []
 
 
 def test_another_order_of_the_prompt_is_a_comparison_and_no_alarm(

@@ -150,7 +150,8 @@ class Desk:
         before = self._label(said.place)
         attempt = self._queue[said.place].transcript
         # Looking again at a finished label does not open it; changing it does.
-        kept = before is not None and before.state != "open" and said.act == "open" and _values(before) == said.values
+        told = {n: v for n, v in _values(before).items() if n in fields}
+        kept = before is not None and before.state != "open" and said.act == "open" and told == said.values
         return Label(
             split=attempt.split,
             item_id=attempt.item_id,
@@ -158,7 +159,9 @@ class Desk:
             annotator=self._annotator,
             protocol=attempt.protocol,
             marks={n: bool(v) for n, v in said.values.items() if fields[n].kind == "mark"},
-            grades={n: v for n, v in said.values.items() if fields[n].kind == "grade"},
+            grades={
+                unit: v for n, v in said.values.items() if fields[n].kind == "grade" for unit in (n, *fields[n].same)
+            },
             notes=said.notes,
             seconds=round((before.seconds if before and before.state != "open" else 0.0) + said.seconds, 3),
             state=before.state if kept and before is not None else said.act,

@@ -1,16 +1,19 @@
 """Labels as people gave them: one line a label, written down at every key, merged and turned into verdicts."""
 
 import os
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
+from builders import vault
 from builders.values import ItemId, Protocol, Value
 from evaluators.values import HexId, SplitRef, Verdict
 
 MOST_BYTES = 64 * 2**20
+SEALED = ".sealed"  # labels of a sealed split: each line by itself is age ciphertext in base64
 ADJUDICATOR = "adjudicator"  # who decides where others differ
 Annotator = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 Grade = Annotated[float, Field(ge=0, le=3)]
@@ -55,14 +58,19 @@ class Notebook:
     """One annotator's file at the desk: every change is a line, on disk before the page is told so; the last counts.
 
     Args:
-        path: The file; its folder is made.
+        path: The file; its folder is made. One that ends in `.sealed` holds ciphertext.
+        recipients: Public keys that the lines of a sealed file are encrypted for.
 
     Raises:
         LabelError: If a line is damaged; one that a crash tore off is dropped.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, recipients: Sequence[str] = ()) -> None:
+        if (path.suffix == SEALED) != bool(recipients):
+            raise LabelError(
+                f"{path}: labels of a sealed split go into a {SEALED} file, with recipients, and no others"
+            )
+        self.path, self._recipients = path, recipients
         path.parent.mkdir(parents=True, exist_ok=True)
         self._labels: dict[str, Label] = {}
         if path.exists():
@@ -83,8 +91,11 @@ class Notebook:
         Raises:
             OSError: If it cannot be written.
         """
+        line = label.model_dump_json(exclude_defaults=True).encode()
+        if self._recipients:
+            line = b64encode(vault.encrypt(line, self._recipients))
         with self.path.open("ab") as file:
-            file.write(label.model_dump_json(exclude_defaults=True).encode() + b"\n")
+            file.write(line + b"\n")
             file.flush()
             os.fsync(file.fileno())
         self._labels[label.transcript_id] = label
@@ -97,8 +108,10 @@ class Notebook:
 def read_labels(path: Path) -> tuple[Label, ...]:
     """Read a file of labels; of several lines on one answer by one annotator the last counts.
 
+    A sealed one is opened in memory, with an identity of the environment.
+
     Raises:
-        LabelError: If the file is missing, too large, or a line is no label.
+        LabelError: If the file is missing, too large, or a line is no label or opens for nobody here.
     """
     try:
         if path.stat().st_size > MOST_BYTES:
@@ -112,7 +125,7 @@ def read_labels(path: Path) -> tuple[Label, ...]:
         if not line.strip():
             continue
         try:
-            label = Label.model_validate_json(line)
+            label = Label.model_validate_json(_opened(line, path, number) if path.suffix == SEALED else line)
         except ValidationError as error:
             first = error.errors()[0]
             if number == len(lines) and first["type"] == "json_invalid":
@@ -123,13 +136,24 @@ def read_labels(path: Path) -> tuple[Label, ...]:
     return tuple(sorted(found.values(), key=key))
 
 
-def read_folder(folder: Path) -> tuple[Label, ...]:
+def _opened(line: bytes, path: Path, number: int) -> bytes:
+    try:
+        return vault.decrypt(b64decode(line, validate=True), what=f"line {number} of {path}")
+    except (vault.VaultError, ValueError) as error:
+        raise LabelError(f"{path}:{number}: cannot be opened: {error}") from None
+
+
+def read_folder(folder: Path, *, sealed: bool = False) -> tuple[Label, ...]:
     """Read every file of labels below a folder; none where there is no folder.
+
+    Args:
+        folder: Where they are.
+        sealed: Read the encrypted files instead of those in clear.
 
     Raises:
         LabelError: If a file is refused, or two files hold labels of one annotator on one answer that differ.
     """
-    return merge([read_labels(path) for path in sorted(folder.rglob("*.jsonl"))])
+    return merge([read_labels(path) for path in sorted(folder.rglob(f"*{SEALED}" if sealed else "*.jsonl"))])
 
 
 def write_labels(labels: Iterable[Label], path: Path) -> None:

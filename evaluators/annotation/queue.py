@@ -10,10 +10,11 @@ import numpy as np
 
 from builders.splits import Split
 from evaluators.annotation.labels import ADJUDICATOR, Label, LabelError, conflicts
-from evaluators.bundle import Bundle, read_bundle
+from evaluators.bundle import read_bundle, read_submission
 from evaluators.plan_labels import plan
 from evaluators.rows import Rows
 from evaluators.scores import METRICS, label, tally
+from evaluators.sealed_bundle import is_sealed, open_bundle
 from evaluators.values import Transcript, Verdict
 
 
@@ -28,6 +29,8 @@ class Attempt(NamedTuple):
 def attempts(roots: Sequence[Path], split: Split) -> tuple[Attempt, ...]:
     """Find the answered attempts at a split in the bundles below some folders; those without an answer need no label.
 
+    Bundles of a sealed split are opened in memory, with an identity of the environment.
+
     Raises:
         BundleError: If a bundle is damaged.
         LabelError: If there is none.
@@ -35,9 +38,10 @@ def attempts(roots: Sequence[Path], split: Split) -> tuple[Attempt, ...]:
     found: dict[str, Attempt] = {}
     for root in roots:
         for path in sorted(root.rglob("submission.yaml")):
-            bundle: Bundle = read_bundle(path.parent)
-            if bundle.submission.ref != split.manifest.ref or bundle.submission.kind != "model":
+            submission = read_submission(path.parent)
+            if submission.ref != split.manifest.ref or submission.kind != "model":
                 continue
+            bundle = open_bundle(path.parent) if is_sealed(submission) else read_bundle(path.parent)
             by_attempt: dict[str, list[Verdict]] = {}
             for verdict in bundle.verdicts:
                 by_attempt.setdefault(verdict.transcript_id, []).append(verdict)

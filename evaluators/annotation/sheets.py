@@ -31,6 +31,10 @@ class Field(Value):
     kind: Literal["mark", "grade"]
     levels: tuple[float, ...] = Described((), description="Of a grade, ascending.")
     examples: tuple[tuple[float, str], ...] = Described((), description="Grade and an answer that has it.")
+    about: str = Described("", description="What was said, where the field is about one text among several.")
+    same: tuple[str, ...] = Described(
+        (), description="Units that say the same to the same question, and get its grade."
+    )
 
 
 class Sheet(Value):
@@ -68,7 +72,7 @@ def sheet(item: Item, transcript: Transcript, points: ItemPoints | None = None) 
     if isinstance(item, NovelQuestion) and isinstance(answer, NovelAnswer):
         return novel_sheet(item, letter=answer.letter, steps=answer.steps)
     if isinstance(item, Case) and isinstance(answer, CaseAnswer):
-        return case_sheet(item, answer.stages[-1], stage=len(answer.stages) - 1)
+        return case_sheet(item, answer.stages)
     raise SheetError(f"attempt {transcript.transcript_id} at {item.id!r} holds no answer that the desk can show")
 
 
@@ -128,37 +132,56 @@ def novel_sheet(item: NovelQuestion, *, letter: str, steps: Sequence[str]) -> Sh
     )
 
 
-def case_sheet(item: Case, answers: Sequence[str], *, stage: int) -> Sheet:
-    """A grade from 0 to 3 for the answer to each question at one stage, with the author's marking examples.
+def case_sheet(item: Case, stages: Sequence[Sequence[str]]) -> Sheet:
+    """A grade from 0 to 3 for the answer to each question at each stage, with the author's marking examples.
+
+    A text that stands unchanged at several stages is graded once, as graders do it, and an empty one not at all: it
+    is 0 by rule.
 
     Args:
         item: The case.
-        answers: One to each question, in their order.
-        stage: 0 after the introduction, 1 after the first location, and so on; it names the grades.
+        stages: Answers after the introduction, after the first location, and so on; one to each question.
 
     Raises:
         SheetError: If the number of answers is another.
     """
-    if len(answers) != len(item.questions):
-        raise SheetError(f"{len(answers)} answers to the {len(item.questions)} questions of {item.id!r}")
-    told = [
-        Block(title=f"{n}. {q.question}", lines=(text or "(empty)",))
-        for n, (q, text) in enumerate(zip(item.questions, answers, strict=True), start=1)
-    ]
+    if wrong := next((row for row in stages if len(row) != len(item.questions)), None):
+        raise SheetError(f"{len(wrong)} answers to the {len(item.questions)} questions of {item.id!r}")
+    units: dict[tuple[int, str], list[int]] = {}
+    for n in range(len(item.questions)):
+        for stage, row in enumerate(stages):
+            if row[n].strip():
+                units.setdefault((n, row[n]), []).append(stage)
     gold = [Block(title=f"Model answer {n}", lines=(q.answer,)) for n, q in enumerate(item.questions, start=1)]
+    told = [
+        Block(title=f"{n + 1}. {item.questions[n].question} ({_when(there)})", lines=(text,))
+        for (n, text), there in units.items()
+    ]
     return Sheet(
         protocol="case",
         language="en",
         item=_blocks(("Case", item.title), ("Introduction", item.introduction)),
         gold=(*gold, *_blocks(("Solution", item.solution))),
         answer=tuple(told),
-        fields=tuple(_graded(unit_of(stage, n), n, q) for n, q in enumerate(item.questions, start=1)),
+        fields=tuple(_graded(item.questions[n], n + 1, text, there) for (n, text), there in units.items()),
     )
 
 
-def _graded(name: str, number: int, question: CaseQuestion) -> Field:
-    examples = tuple((float(e.grade), e.answer) for e in question.examples)
-    return Field(name=name, question=f"{number}. {question.question}", kind="grade", levels=GRADES, examples=examples)
+def _graded(question: CaseQuestion, number: int, text: str, stages: Sequence[int]) -> Field:
+    names = tuple(unit_of(stage, number) for stage in stages)
+    return Field(
+        name=names[0],
+        question=f"{number}. {question.question} ({_when(stages)})",
+        kind="grade",
+        levels=GRADES,
+        examples=tuple((float(e.grade), e.answer) for e in question.examples),
+        about=text,
+        same=names[1:],
+    )
+
+
+def _when(stages: Sequence[int]) -> str:
+    return "after " + ", ".join(f"location {n}" if n else "the introduction" for n in stages)
 
 
 def _found(name: str, question: str, texts: Sequence[str]) -> tuple[Field, ...]:
