@@ -16,7 +16,7 @@ from evaluators.jury import choose_panel, panel_that_sat, public_panel, seats_fo
 from evaluators.limits import Limits, read_limits
 from evaluators.models import provider_of, takes
 from evaluators.prices import Prices, read_prices
-from evaluators.progress import progress
+from evaluators.progress import progress, say_waiting
 from evaluators.protocols import TEMPERATURES, Play, Table, opening, refuse_foreign
 from evaluators.record import SUFFIX, RunRecord, digests_of, recorded
 from evaluators.run import Outcome, run_calls
@@ -144,6 +144,7 @@ class Session(NamedTuple):
         )
 
     async def _call(self, runner: Runner) -> Outcome:
+        runner.on_stop = lambda calls: say_waiting(f"{calls} calls")
         if self.options.batch and runner.journal is not None:
             from evaluators.engines.batch import BatchRunner
 
