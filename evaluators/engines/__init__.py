@@ -5,10 +5,11 @@ is the same, byte for byte, wherever its calls were made.
 """
 
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn, Protocol, runtime_checkable
 
 from builders.values import Item, SplitManifest
+from evaluators.values import Model
 
 if TYPE_CHECKING:
     from evaluators.session import Session
@@ -60,6 +61,13 @@ def refuse_unfit(options: Namespace, manifest: SplitManifest, refuse: Callable[[
         counted.append("max_seconds")
     if given := [name for name in counted if getattr(options, name)]:
         refuse(f"--{given[0].replace('_', '-')} counts calls made one by one in this process; leave it out, or {here}")
+
+
+def unbatched(models: Iterable[Model]) -> tuple[str, ...]:
+    """Names of the models whose calls go into no batch, each once."""
+    from evaluators.engines.batch_api import batched
+
+    return tuple(dict.fromkeys(model.name for model in models if not batched(model)))
 
 
 def fill(session: "Session") -> None:
