@@ -4,8 +4,10 @@ import json
 import os
 import signal
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -229,16 +231,22 @@ def test_what_a_worker_meets_ends_the_run_in_one_line(tmp_path: Path, capsys: py
     assert "Traceback" not in err
 
 
-def test_novels_and_cases_are_shared_out_whole_and_come_out_the_same(tmp_path: Path) -> None:
+def novels_and_cases(
+    tmp_path: Path,
+) -> list[tuple[Callable[[dict[str, Any], int], Answer], Callable[[ModelServer], list[str]]]]:
+    """A small split of each, built: how a model server plays it, and the options of its run."""
     release(tmp_path / "release", texts=test_novel_submit.NOVELS, **test_novel_submit.QUESTIONS)
     novels = ["build", "detectiveqa-en", "--source", str(tmp_path / "release"), "--out", str(tmp_path / "splits")]
     assert builders(novels) == 0
     built(tmp_path / "splits", test_case_submit.CASES)
-    runs = (
+    return [
         (test_novel_submit.table, lambda server: test_novel_submit.options(tmp_path, tmp_path / "splits", server)),
         (test_case_submit.table, lambda server: test_case_submit.options(tmp_path, server)),
-    )
-    for number, (reply, asked) in enumerate(runs):
+    ]
+
+
+def test_novels_and_cases_are_shared_out_whole_and_come_out_the_same(tmp_path: Path) -> None:
+    for number, (reply, asked) in enumerate(novels_and_cases(tmp_path)):
         made = []
         for out, more in ((f"one-{number}", ()), (f"two-{number}", ("--processes", "2"))):
             with ModelServer(reply) as server:
