@@ -8,8 +8,12 @@ from pathlib import Path
 
 
 @contextmanager
-def replace_folder(folder: Path) -> Iterator[Path]:
+def replace_folder(folder: Path, *, durable: bool = True) -> Iterator[Path]:
     """Yield an empty folder to fill; where the block ends well it takes the place of `folder`.
+
+    Args:
+        folder: What is replaced.
+        durable: Wait until every file is on the disk; False where the folder can be made again from others.
 
     Raises:
         OSError: If a file cannot be written; `folder` is then as it was.
@@ -23,7 +27,7 @@ def replace_folder(folder: Path) -> Iterator[Path]:
     new.mkdir()
     try:
         yield new
-        for path in new.rglob("*"):
+        for path in new.rglob("*") if durable else ():
             _sync(path)
         if folder.exists():
             folder.rename(old)

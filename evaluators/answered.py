@@ -49,7 +49,7 @@ class Answered(NamedTuple):
 
 def answered(store: Store, split: str) -> Iterator[Answered]:
     """Every attempt at any version of a split with its texts, votes and labels, in a fixed order."""
-    for *fields, votes, said in store.rows(_QUERY, [split]):
+    for *fields, votes, said in store.query(_QUERY, [split]).fetchall():
         by_metric = {v["metric"]: [tuple(vote) for vote in json.loads(v["votes"])] for v in votes or ()}
         heard = tuple(Said(**(v | {"marks": json.loads(v["marks"])})) for v in said or ())
         yield Answered._make((*fields, by_metric, heard))

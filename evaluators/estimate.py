@@ -25,7 +25,8 @@ from evaluators.ppi import (
     wilson_fpc,
 )
 from evaluators.scores import HEADLINE
-from evaluators.store import Attempts, Store, Stored
+from evaluators.store import Store
+from evaluators.stored import Attempts, Stored
 from evaluators.values import Estimate, Submission, Tier
 
 if TYPE_CHECKING:

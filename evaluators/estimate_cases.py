@@ -12,7 +12,8 @@ from evaluators.means import cluster_mean, cluster_ppi
 from evaluators.people import percentile_interval
 from evaluators.ppi import Interval, overlap_rank_spread
 from evaluators.scores import FULL_MARKS, METRICS
-from evaluators.store import Measured, Store, Stored
+from evaluators.store import Store
+from evaluators.stored import Measured, Stored
 from evaluators.values import Estimate
 
 Floats = NDArray[np.float64]

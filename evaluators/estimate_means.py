@@ -9,7 +9,8 @@ from evaluators.estimate import LEVEL, LIKE, RANKED
 from evaluators.means import cluster_geometric_mean, cluster_mean
 from evaluators.ppi import overlap_rank_spread
 from evaluators.scores import COMPOSITES, METRICS
-from evaluators.store import Measured, Store, Stored
+from evaluators.store import Store
+from evaluators.stored import Measured, Stored
 from evaluators.values import Estimate
 
 

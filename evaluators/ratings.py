@@ -33,7 +33,9 @@ class Ratings(NamedTuple):
 
 def ratings(store: Store, split: str, version: str, jury: str) -> Ratings:
     """Read them in a fixed order; verdicts on parts of an attempt are left aside."""
-    columns = list(zip(*store.rows(_QUERY, [split, version, jury]), strict=True)) or [()] * len(Ratings._fields)
+    columns = list(zip(*store.query(_QUERY, [split, version, jury]).fetchall(), strict=True)) or [()] * len(
+        Ratings._fields
+    )
     said, provider, attempt, item, cluster, category, _, judge, kind, _ = (np.array(c, dtype=np.str_) for c in columns)
     characters, score = np.array(columns[6], dtype=np.int64), np.array(columns[9], dtype=np.float64)
     return Ratings(said, provider, attempt, item, cluster, category, characters, judge, kind, score)

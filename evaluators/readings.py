@@ -44,13 +44,15 @@ def readings(store: Store, split: str, version: str, jury: str) -> tuple[Reading
             WHERE kind = 'model' AND unit = 'item' AND score IS NOT NULL GROUP BY submission_id, transcript_id) m
             USING (submission_id, transcript_id)
         WHERE s.split = ? AND s.version = ? AND s.jury = ? ORDER BY t.submission_id, t.item_id, t.epoch"""
-    return tuple(_reading(*row) for row in store.rows(query, [split, version, jury]))
+    return tuple(_reading(*row) for row in store.query(query, [split, version, jury]).fetchall())
 
 
 def questions(store: Store, split: str, version: str) -> tuple[NovelQuestion, ...]:
     """The questions of a split that may be shown, in its order; none of a release whose licence is not open."""
     query = "SELECT item FROM puzzles WHERE split = ? AND version = ? ORDER BY rowid"
-    return tuple(NovelQuestion.model_validate_json(str(text)) for (text,) in store.rows(query, [split, version]))
+    return tuple(
+        NovelQuestion.model_validate_json(str(text)) for (text,) in store.query(query, [split, version]).fetchall()
+    )
 
 
 def _reading(*row: Any) -> Reading:

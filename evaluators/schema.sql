@@ -63,7 +63,8 @@ CREATE TABLE verdicts (
     score DOUBLE,
     marks VARCHAR NOT NULL,                -- JSON object of booleans
     failure VARCHAR,
-    prompt_sha256 VARCHAR
+    prompt_sha256 VARCHAR,
+    reply VARCHAR                          -- the judge's own words, for the pages of items
 );
 
 -- Derived from the verdicts by evaluators/scores.py when a submission is written.
@@ -110,7 +111,7 @@ CREATE TABLE sealed (
     estimates VARCHAR NOT NULL             -- JSON array of Estimates
 );
 
--- Puzzles and questions that may be shown beside an answer; those of a release without a licence are not here.
+-- Items that may be shown beside their answers; those of a release without a licence are not here.
 CREATE TABLE puzzles (
     split VARCHAR NOT NULL,
     version VARCHAR NOT NULL,
@@ -133,4 +134,50 @@ CREATE TABLE published (
     split VARCHAR NOT NULL,
     position INTEGER NOT NULL,
     row VARCHAR NOT NULL                   -- the whole Published, JSON
+);
+
+-- Derived from all of the above by leaderboard/standings.py, and made again where `digest` no longer fits.
+CREATE TABLE standings (
+    split VARCHAR NOT NULL,
+    version VARCHAR NOT NULL,
+    jury VARCHAR NOT NULL,
+    digest VARCHAR NOT NULL                -- of the rows and of the code that the estimates were made with
+);
+
+CREATE TABLE estimates (
+    split VARCHAR NOT NULL,
+    version VARCHAR NOT NULL,
+    jury VARCHAR NOT NULL,
+    condition VARCHAR NOT NULL,
+    position INTEGER NOT NULL,
+    submission_id VARCHAR NOT NULL,
+    model VARCHAR NOT NULL,
+    provider VARCHAR NOT NULL,
+    tier VARCHAR NOT NULL,
+    metric VARCHAR NOT NULL,
+    estimand VARCHAR NOT NULL,
+    method VARCHAR NOT NULL,
+    value DOUBLE NOT NULL,                 -- shares in [0, 1]
+    low DOUBLE NOT NULL,
+    high DOUBLE NOT NULL,
+    n INTEGER NOT NULL,
+    n_human INTEGER NOT NULL,
+    best_rank INTEGER,
+    worst_rank INTEGER,
+    estimate VARCHAR NOT NULL              -- the whole Estimate, JSON
+);
+
+-- What ranks, ties and differences of a ranked row come from: joint draws of its score, shared with all rows beside it.
+CREATE TABLE places (
+    split VARCHAR NOT NULL,
+    version VARCHAR NOT NULL,
+    jury VARCHAR NOT NULL,
+    condition VARCHAR NOT NULL,
+    submission_id VARCHAR NOT NULL,
+    tie_group INTEGER NOT NULL,
+    lead DOUBLE NOT NULL,                  -- score minus the leader's, paired, and its interval
+    lead_low DOUBLE NOT NULL,
+    lead_high DOUBLE NOT NULL,
+    likes BLOB NOT NULL,                   -- items like these: little-endian uint16, 65535 is a share of 1
+    these BLOB NOT NULL
 );

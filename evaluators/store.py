@@ -9,16 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from builders.values import Soup, SplitManifest
 from evaluators.answers import SoupGame
 from evaluators.responders import ResponderCheck
 from evaluators.scores import seats_of
 from evaluators.store_errors import explain
+from evaluators.stored import Attempts, Measured, Played, Sealed, Stored, Votes
 from evaluators.tables import Item, Row, published_rows, published_score_rows, split_rows, submission_rows
 from evaluators.values import (
     Estimate,
@@ -33,7 +33,7 @@ from evaluators.values import (
 if TYPE_CHECKING:
     import duckdb
 
-Values = Sequence[str] | Mapping[str, str | None]
+Values = Sequence[str | Sequence[str]] | Mapping[str, str | None]
 SCHEMA_VERSION = 3
 # A store that is gone when it is closed, and never spills to disk.
 IN_MEMORY = ":memory:"
@@ -46,61 +46,6 @@ TABLES = (
 
 class StoreError(OSError):
     """The store cannot be opened, read or written; the message is one line that says what to do."""
-
-
-class Stored(NamedTuple):
-    """A submission as the store holds it."""
-
-    submission: Submission
-    tier: Tier
-
-
-class Sealed(NamedTuple):
-    """A run on a sealed split, as a whole."""
-
-    submission: Submission
-    tier: Tier
-    estimates: tuple[Estimate, ...]
-
-
-class Attempts(NamedTuple):
-    """The attempts of one submission, in the order of item and epoch; every array has shape (attempts,)."""
-
-    item: NDArray[np.str_]  # identifier of the item
-    jury: NDArray[np.float64]  # jury score; NaN where fewer verdicts than seats could be read
-    human: NDArray[np.float64]  # mean of the human labels; NaN where there is none
-    author: NDArray[np.float64]  # mean of the item author's labels; NaN where there is none
-    by_rule: NDArray[np.bool_]  # the model gave no answer: known to be 0
-    failed: NDArray[np.bool_]  # the call failed: neither right nor wrong
-
-
-class Measured(NamedTuple):
-    """The attempts of one submission with every metric that is a share or a count, in the order of item and epoch."""
-
-    clusters: tuple[str, ...]  # story of each attempt; its item where the split is not stored
-    categories: tuple[str, ...]  # empty where the split is not stored
-    values: dict[str, NDArray[np.float64]]  # by metric, shape (attempts,); NaN where it is unknown
-
-
-class Played(NamedTuple):
-    """A game with the attempt it belongs to."""
-
-    submission_id: str
-    item_id: str
-    epoch: int
-    conclusion: str | None
-    failure: str | None
-    overall: float | None
-    game: SoupGame
-
-
-class Votes(NamedTuple):
-    """Votes of single judges on labelled attempts; every array has shape (votes,)."""
-
-    provider: NDArray[np.str_]  # maker of the model that answered
-    judge: NDArray[np.str_]
-    vote: NDArray[np.float64]
-    human: NDArray[np.float64]
 
 
 def store_path() -> Path:
@@ -129,7 +74,7 @@ def open_store(path: Path | str, *, read_only: bool = False) -> "Iterator[Store]
         raise StoreError(explain(error, path)) from error
     try:
         _check_schema(connection, path, read_only=read_only)
-        yield Store(connection, path)
+        yield Store(connection, path, read_only=read_only)
     except duckdb.Error as error:
         raise StoreError(explain(error, path)) from error
     finally:
@@ -139,9 +84,10 @@ def open_store(path: Path | str, *, read_only: bool = False) -> "Iterator[Store]
 class Store:
     """An open store. Writes replace what they name, so doing one twice changes nothing."""
 
-    def __init__(self, connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
+    def __init__(self, connection: "duckdb.DuckDBPyConnection", path: Path, *, read_only: bool = False) -> None:
         self._connection = connection
         self.path = path
+        self.read_only = read_only
         self._inside = False
 
     def write_split(self, manifest: SplitManifest, items: Sequence[Item]) -> None:
@@ -300,6 +246,11 @@ class Store:
         query = "SELECT item_id, cluster FROM items WHERE split = ? AND version = ? ORDER BY position"
         return dict(self._run(query, [split, version]).fetchall())
 
+    def categories(self, split: str, version: str) -> dict[str, str]:
+        """Category of each item of a split; empty where the split was never stored."""
+        query = "SELECT item_id, category FROM items WHERE split = ? AND version = ? ORDER BY position"
+        return dict(self._run(query, [split, version]).fetchall())
+
     def published(self, split: str | None = None) -> tuple[Published, ...]:
         """Figures of papers on one split, or all of them, in the order of their tables."""
         query = "SELECT row FROM published WHERE split = $split OR $split IS NULL ORDER BY split, position"
@@ -313,12 +264,16 @@ class Store:
                 total.update(f"{table}\t{row!r}\n".encode())
         return total.hexdigest()
 
-    def rows(self, query: str, values: Values = ()) -> list[tuple[Any, ...]]:
-        """Rows of a question of one's own, in SQL; columns are those of `schema.sql`."""
-        return self._run(query, values).fetchall()
+    def query(self, query: str, values: Values = ()) -> "duckdb.DuckDBPyConnection":
+        """Run one statement; a name in it always comes from the code, a value always through `values`."""
+        return self._run(query, values)
 
     def _run(self, query: str, values: Values = ()) -> "duckdb.DuckDBPyConnection":
         return self._connection.execute(query, values)
+
+    def keep(self, rows: dict[str, list[Row]], key: dict[str, str]) -> None:
+        """Put rows that were derived from the store in place of those it holds under `key`."""
+        self._replace(rows, key)
 
     @contextmanager
     def together(self) -> Iterator[None]:

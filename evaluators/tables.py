@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Protocol
 
-from builders.values import NovelQuestion, Soup, SplitManifest
+from builders.values import NovelQuestion, Riddle, Soup, SplitManifest
 from evaluators.answers import CaseAnswer, SoupGame
 from evaluators.grades import grades
 from evaluators.grades import scores as score_case
@@ -36,11 +36,11 @@ def split_rows(manifest: SplitManifest, items: Sequence[Item]) -> dict[str, list
     """Rows of the tables `splits`, `items` and, where the licence lets them be shown, `puzzles`."""
     head = _fields(manifest, "split", "version", "benchmark", "protocol", "items", "sha256")
     # Texts of a release that states no licence stay out of the store, and so off the pages.
-    shown = not manifest.licence.startswith("LicenseRef-")
+    shown = manifest.visibility == "public" and not manifest.licence.startswith("LicenseRef-")
     texts: list[Row] = [
-        (manifest.split, manifest.version, i.model_dump_json())
+        (manifest.split, manifest.version, i.model_dump_json(exclude={"image"}))
         for i in items
-        if shown and isinstance(i, Soup | NovelQuestion)
+        if shown and isinstance(i, Riddle | Soup | NovelQuestion)
     ]
     return {
         "puzzles": texts,
@@ -147,7 +147,7 @@ def _transcript(transcript: Transcript) -> Row:
 
 def _verdict(verdict: Verdict) -> Row:
     head = _fields(verdict, "transcript_id", "judge", "provider", "kind", "unit", "score")
-    return (*head, json.dumps(verdict.marks, sort_keys=True), verdict.failure, verdict.prompt_sha256)
+    return (*head, json.dumps(verdict.marks, sort_keys=True), verdict.failure, verdict.prompt_sha256, verdict.reply)
 
 
 def _fields(value: object, *names: str) -> Row:

@@ -59,12 +59,11 @@ def _open(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
 
 def _write(p: argparse.ArgumentParser, options: argparse.Namespace, split: "Split") -> int:
-    import asyncio
-
     from evaluators.jury import split_provider
     from evaluators.models import prepare
     from evaluators.protocols.case.texts import RUBRIC, load_rubric_text
     from evaluators.rubrics import QuestionRubric, RubricSet, checked, graded_questions, write_rubrics
+    from evaluators.run import run_calls
     from evaluators.runner import Runner
     from evaluators.sealing import open_journal
     from evaluators.values import Decoding, Model
@@ -86,7 +85,7 @@ def _write(p: argparse.ArgumentParser, options: argparse.Namespace, split: "Spli
     wanted = graded_questions(split)
     with open_journal(path.with_name(f"{path.name.partition('.yaml')[0]}.journal.jsonl"), m) as journal:
         runner = Runner(journal, concurrency=options.concurrency, timeout=options.timeout)
-        found = asyncio.run(_all(split, model, text, runner, solved=options.grader_mode == 4))
+        found = run_calls(_all(split, model, text, runner, solved=options.grader_mode == 4))
     if lost := [f"{item} question {n}" for item, n in wanted if (item, n) not in found]:
         print(
             f"error: no rubric for {len(lost)} of {len(wanted)} questions ({', '.join(lost[:5])}); nothing was "

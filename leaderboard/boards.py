@@ -1,19 +1,19 @@
 """What a board shows, worked out from the store: sections, rows and their text, still without markup."""
 
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import NamedTuple
 
-import numpy as np
-
-from evaluators.estimate import LIKE, RANKED, THESE, Split, estimate_split, half_width, headline, rows
+from evaluators.estimate import LIKE, RANKED, THESE, Split, half_width, headline
 from evaluators.fit import Fits, fit_split
+from evaluators.kept import Place, Standing
+from evaluators.scores import HEADLINE
 from evaluators.store import Store
 from evaluators.values import Estimate, Published, Submission
 from leaderboard.charts import Axis, Bar, axis, bar, place
-from leaderboard.compare import tie_groups
-from leaderboard.paired import paired_draws
-from leaderboard.ranks import claims, rank_sets
+from leaderboard.evidence import open_splits
 from leaderboard.records import NO_HISTORY, History, Record
+from leaderboard.standings import standings
 
 SAMPLES = "samples"
 TIERS = {
@@ -44,7 +44,13 @@ class Line(NamedTuple):
     point: str
     spoken: str
     submission: Submission
-    group: int | None = None  # models of one number cannot be told from the first of them
+    place: Place | None = None  # None: not ranked, or nothing could be fitted
+    categories: tuple[Estimate, ...] = ()  # in the order of the section's
+
+    @property
+    def group(self) -> int | None:
+        """Models of one number cannot be told from the first of them."""
+        return self.place.group if self.place else None
 
 
 class LaytonLine(NamedTuple):
@@ -73,6 +79,17 @@ class Section(NamedTuple):
     retired: Record | None = None
 
     @property
+    def categories(self) -> tuple[str, ...]:
+        """Names of the categories that scores are broken down by; empty where nothing could be fitted."""
+        first = next((line.categories for line in self.ranked if line.categories), ())
+        return tuple(e.metric.partition("/")[2] for e in first)
+
+    @property
+    def key(self) -> str:
+        """Name of the section in addresses."""
+        return section_key(self.estimates[0].split, self.version, self.jury, self.condition)
+
+    @property
     def said(self) -> str:
         """The condition in words."""
         return describe(self.condition)
@@ -95,6 +112,7 @@ class Board(NamedTuple):
     about: str
     sections: tuple[Section, ...]
     published: tuple[Published, ...]
+    open: bool = False  # whether items, answers and votes may be shown one by one
 
     @property
     def template(self) -> str:
@@ -141,7 +159,8 @@ def boards(
     published = store.published()
     benchmark = {s.split: s.benchmark for s in stored} | {p.split: p.benchmark for p in published}
     found = (_board(store, split, benchmark[split], stored, published, fit=fit) for split in sorted(benchmark))
-    return tuple(_marked(board, history) for board in found)
+    opened = {s.split for s in open_splits(store)}
+    return tuple(_marked(board, history)._replace(open=board.split in opened) for board in found)
 
 
 def _marked(board: Board, history: History) -> Board:
@@ -158,12 +177,17 @@ def _board(
     fit: Callable[[Split], Fits | None],
 ) -> Board:
     mine = [s for s in stored if s.split == split]
-    fits = {key: fit(rows(store, split, *key)) for key in sorted({(s.version, s.jury) for s in mine})}
     keys = sorted({(s.version, s.jury, s.condition) for s in mine}, key=lambda key: key[1:])
+    found = {
+        (version, jury): standings(
+            store, split, version, jury, [c for v, j, c in keys if (v, j) == (version, jury)], fit=fit
+        )
+        for version, jury in sorted({key[:2] for key in keys})
+    }
     # Newest version first, so that the figures that count stand at the top.
     keys.sort(key=lambda key: tuple(int(part) for part in key[0].split(".")), reverse=True)
     title, about = ABOUT.get(split, (split, ""))
-    sections = (_section(store, split, key, mine, fits[key[:2]]) for key in keys)
+    sections = (_section(key, mine, found[key[:2]].get(key[2], Standing((), {}))) for key in keys)
     return Board(
         split,
         benchmark,
@@ -174,19 +198,23 @@ def _board(
     )
 
 
-def _section(
-    store: Store, split: str, key: tuple[str, str, str], submissions: Sequence[Submission], fits: Fits | None
-) -> Section:
+def _section(key: tuple[str, str, str], submissions: Sequence[Submission], standing: Standing) -> Section:
     version, jury, condition = key
-    estimates = estimate_split(store, split, version, jury, condition, fits=fits)
-    groups: dict[str, int] = {}
-    if fits:
-        estimates, groups = _with_rank_sets(estimates, fits)
+    estimates, places = standing
+    parts: dict[str, list[Estimate]] = {}
+    for e in (e for e in estimates if e.metric != HEADLINE):
+        parts.setdefault(e.submission_id, []).append(e)
     by_id = {s.submission_id: s for s in submissions}
-    board = headline(estimates)
+    board = headline([e for e in estimates if e.metric == HEADLINE])
     scale = axis([100 * x for e in board for x in (e.low, e.high)])
     these = {e.submission_id: e for e in board if e.estimand == THESE}
-    lines = [_line(e, these[e.submission_id], scale, by_id[e.submission_id]) for e in board if e.estimand == LIKE]
+    lines = [
+        _line(e, these[e.submission_id], scale, by_id[e.submission_id])._replace(
+            place=places.get(e.submission_id), categories=tuple(parts.get(e.submission_id, ()))
+        )
+        for e in board
+        if e.estimand == LIKE
+    ]
     layton = [_layton_line(e) for e in estimates if e.method == "layton" and e.tier in RANKED]
     return Section(
         version,
@@ -194,38 +222,13 @@ def _section(
         condition,
         scale,
         tuple((tick, place(scale, tick)) for tick in scale.ticks),
-        tuple(line._replace(group=groups.get(line.like.submission_id)) for line in lines if line.like.tier in RANKED),
+        tuple(line for line in lines if line.like.tier in RANKED),
         tuple(line for line in lines if line.like.tier not in RANKED),
         tuple(sorted(layton, key=lambda line: (-line.estimate.value, line.estimate.model))),
         _who_labelled(lines),
         board[0].method if board else "",
         estimates,
     )
-
-
-def _with_rank_sets(estimates: Sequence[Estimate], fits: Fits) -> tuple[tuple[Estimate, ...], dict[str, int]]:
-    """Put the ranks of paired draws in place of those of overlapping intervals: they hold for a whole board at once.
-
-    Returns:
-        The estimates, and the tie group of each ranked submission.
-    """
-    ranked = [e for e in estimates if (e.method, e.estimand) == ("lsre", LIKE) and e.tier in RANKED]
-    if not ranked:
-        return tuple(estimates), {}
-    rng = np.random.default_rng(len(ranked))  # the same store gives the same pages
-    column = [fits.ranked.names.index(e.submission_id) for e in ranked]
-    draws = paired_draws(fits.ranked.fit, fits.ranked.rows, rng=rng)
-    sets = rank_sets(draws.like[:, column], items=draws.items, rng=rng)
-    places = dict(zip((e.submission_id for e in ranked), sets, strict=True))
-    better = claims(draws.like[:, column], items=draws.items)
-    groups = tie_groups(np.array([e.value for e in ranked]), better)
-    placed = tuple(
-        e.model_copy(update=dict(zip(("best_rank", "worst_rank"), places[e.submission_id], strict=True)))
-        if e in ranked
-        else e
-        for e in estimates
-    )
-    return placed, dict(zip((e.submission_id for e in ranked), groups, strict=True))
 
 
 def _line(like: Estimate, these: Estimate, scale: Axis, submission: Submission) -> Line:
@@ -250,6 +253,12 @@ def _line(like: Estimate, these: Estimate, scale: Axis, submission: Submission) 
 def _layton_line(estimate: Estimate) -> LaytonLine:
     spread = (estimate.best_rank, estimate.worst_rank) if estimate.best_rank and estimate.worst_rank else None
     return LaytonLine(estimate, spread, _point(estimate.value), f"{half_width(estimate):.1f}")
+
+
+def section_key(split: str, version: str, jury: str, condition: str) -> str:
+    """A name for addresses: readable, and with a digest so that no two sections share it."""
+    mark = sha256(f"{split}\n{version}\n{jury}\n{condition}".encode()).hexdigest()[:6]
+    return f"{split}-{version}-{mark}"
 
 
 def describe(condition: str) -> str:

@@ -26,13 +26,11 @@ def write_data(board: AnyBoard, folder: Path) -> None:
 
 
 def as_json(board: AnyBoard) -> str:
-    """The estimates and the published figures of a split as one JSON object."""
-    content = {
-        "split": board.split,
-        "estimates": [e.model_dump(mode="json") for e in board.estimates],
-        "published": [p.model_dump(mode="json") for p in board.published],
-    }
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    """The estimates and the published figures of a split as one JSON object, a row a line."""
+    estimates, published = (
+        ",\n".join(v.model_dump_json() for v in rows) for rows in (board.estimates, board.published)
+    )
+    return f'{{"split": {json.dumps(board.split)},\n"estimates": [\n{estimates}\n],\n"published": [\n{published}\n]}}\n'
 
 
 def as_csv(estimates: Sequence[Estimate]) -> str:

@@ -15,7 +15,8 @@ from evaluators.estimate import RANKED, Rows, Split, pool_for, rows
 from evaluators.exchange import exchangeability
 from evaluators.fit import Board, ChoiceError, Fits, choose_jury, fit_split
 from evaluators.plan_labels import plan, widths
-from evaluators.store import Store, Votes
+from evaluators.store import Store
+from evaluators.stored import Votes
 
 MORE_LABELS = 30  # a model, for the question what more would buy
 Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]

@@ -16,7 +16,8 @@ from evaluators.estimate import LEVEL
 from evaluators.estimate_cases import estimate_cases
 from evaluators.estimate_means import estimate_means
 from evaluators.scores import FULL_MARKS
-from evaluators.store import Sealed, Store, open_store, store_path
+from evaluators.store import Store, open_store, store_path
+from evaluators.stored import Sealed
 from evaluators.values import Estimate, Submission
 
 # Parts of a condition that name a file of the split itself, so that they differ between any two splits.

@@ -8,7 +8,8 @@ from evaluators.estimate import RANKED
 from evaluators.estimate_means import estimate_means
 from evaluators.protocols.novel.settings import Known
 from evaluators.readings import Reading, questions, readings
-from evaluators.store import Store, Stored
+from evaluators.store import Store
+from evaluators.stored import Stored
 from evaluators.values import Estimate, PublishedScore, Submission
 from leaderboard.charts import Axis, Bar, axis, bar, place
 from leaderboard.novel_views import (
@@ -66,6 +67,16 @@ class NovelLine(NamedTuple):
     cut: str | None  # to how many tokens contexts were cut
     win: Figure | None  # context against question only
     submission: Submission
+
+    @property
+    def score(self) -> str:
+        """Accuracy in the setting that comes first, in points."""
+        return f"{100 * self.like.value:.1f}"
+
+    @property
+    def interval(self) -> tuple[str, str]:
+        """Its interval, in points."""
+        return f"{100 * self.like.low:.1f}", f"{100 * self.like.high:.1f}"
 
     @property
     def named(self) -> str:

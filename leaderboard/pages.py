@@ -1,19 +1,26 @@
 """Boards as Markdown pages that hold their tables as HTML, so that no name is ever read as markup."""
 
 import json
-import unicodedata
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from builders import BENCHMARKS
+from evaluators.store import Store
 from leaderboard.boards import TIERS, Board
+from leaderboard.calibration import calibrations
 from leaderboard.case_boards import CaseBoard
+from leaderboard.charts import board_charts
 from leaderboard.coverage import table
+from leaderboard.downloads import AGGREGATES, EVIDENCE, ITEMS, QUERIES
+from leaderboard.evidence import page_of, slug
 from leaderboard.novel_boards import NovelBoard
 from leaderboard.records import NO_HISTORY, History
 from leaderboard.sealed_boards import SealedBoard
+from leaderboard.shown import cost, is_web, reasoning, report_url, signed, tokens, visible
 from leaderboard.similarity_page import maps
 from leaderboard.soup_boards import GENRES, SoupBoard
 
@@ -21,21 +28,34 @@ AnyBoard = Board | SoupBoard | NovelBoard | CaseBoard | SealedBoard
 # Result of `python -m leaderboard coverage --out`, kept with its seed and commit.
 STUDY = Path(__file__).with_name("coverage.json")
 TEMPLATES = Path(__file__).with_name("templates")
-# Characters that turn the text around them, or that nobody sees, are spelled out. Joiners shape words of some scripts.
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
-_JOINERS = frozenset("\u200c\u200d\n")
 
 
-def write_pages(boards: Sequence[AnyBoard], folder: Path, history: History = NO_HISTORY) -> None:
+def write_pages(
+    boards: Sequence[AnyBoard],
+    folder: Path,
+    history: History = NO_HISTORY,
+    *,
+    store: Store | None = None,
+    repository: str | None = None,
+) -> None:
     """Write front page, boards, games, questions, benchmarks compared, downloads, history and any re-analysis.
 
     Raises:
         OSError: If a page cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    templates = _environment()
-    for name in ("index", "data", "history", *(["reanalysis"] if any(b.reread for b in boards) else [])):
-        text = templates.get_template(f"{name}.md.jinja").render(boards=boards, tiers=TIERS, history=history)
+    templates = environment(repository)
+    riddles = tuple(b for b in boards if isinstance(b, Board))
+    shown = {
+        "calibrations": calibrations(store, riddles) if store else (),
+        "queries": QUERIES,
+        "tables": (*AGGREGATES, *EVIDENCE, *ITEMS),
+        "benchmarks": BENCHMARKS,
+        "sections": tuple((b, s) for b in riddles for s in b.sections if len(s.ranked) > 1 and s.ranked[0].place),
+    }
+    names = ["index", "data", "history", "compare", "calibration", "cite"]
+    for name in [*names, "reanalysis"] if any(b.reread for b in boards) else names:
+        text = templates.get_template(f"{name}.md.jinja").render(boards=boards, tiers=TIERS, history=history, **shown)
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     text = templates.get_template("similarity.md.jinja").render(maps=maps(boards))
     (folder / "similarity.md").write_text(text, encoding="utf-8")
@@ -44,7 +64,11 @@ def write_pages(boards: Sequence[AnyBoard], folder: Path, history: History = NO_
         text = templates.get_template("coverage.md.jinja").render(result=result, table=Markup(table(result)))  # noqa: S704
         (folder / "coverage.md").write_text(text, encoding="utf-8")
     for board in boards:
-        (folder / f"{board.split}.md").write_text(render_board(board, templates), encoding="utf-8")
+        text = render_board(board, templates, repository=repository)
+        (folder / f"{board.split}.md").write_text(text, encoding="utf-8")
+        if isinstance(board, Board) and any(s.categories for s in board.sections):
+            text = templates.get_template("breakdown.md.jinja").render(board=board)
+            (folder / f"breakdown-{board.split}.md").write_text(text, encoding="utf-8")
         if isinstance(board, SoupBoard) and board.games:
             text = templates.get_template("games.md.jinja").render(board=board)
             (folder / f"games-{board.split}.md").write_text(text, encoding="utf-8")
@@ -53,24 +77,15 @@ def write_pages(boards: Sequence[AnyBoard], folder: Path, history: History = NO_
             (folder / f"questions-{board.split}.md").write_text(text, encoding="utf-8")
 
 
-def render_board(board: AnyBoard, templates: Environment | None = None) -> str:
+def render_board(board: AnyBoard, templates: Environment | None = None, *, repository: str | None = None) -> str:
     """The Markdown of one board."""
-    return (templates or _environment()).get_template(board.template).render(board=board, tiers=TIERS, genres=GENRES)
+    template = (templates or environment(repository)).get_template(board.template)
+    charts = board_charts(board) if isinstance(board, Board) else {}
+    return template.render(board=board, tiers=TIERS, genres=GENRES, charts=charts, report=repository is not None)
 
 
-def visible(text: object) -> object:
-    """Spell out what cannot be seen: a name may not turn the text around or pass for another."""
-    if type(text) is not str:  # Markup is this project's own
-        return text
-    return "".join(f"[U+{ord(c):04X}]" if unicodedata.category(c) in _HIDDEN and c not in _JOINERS else c for c in text)
-
-
-def is_web(url: str | None) -> bool:
-    """Whether a submitter's address may become a link."""
-    return url is not None and url.startswith(("https://", "http://"))
-
-
-def _environment() -> Environment:
+def environment(repository: str | None = None) -> Environment:
+    """Templates with the filters that pages use; names are escaped and what cannot be seen is spelled out."""
     found = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -81,4 +96,6 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     found.tests["web"] = is_web
+    filters = {"slug": slug, "signed": signed, "cost": cost, "tokens": tokens, "reasoning": reasoning}
+    found.filters |= {**filters, "report": partial(report_url, repository), "item_page": page_of}
     return found

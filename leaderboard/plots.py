@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from leaderboard.shown import visible
+
 WIDTH, HEIGHT = 340.0, 210.0
 LEFT, RIGHT, TOP, BOTTOM = 26.0, 8.0, 10.0, 30.0
 COLOURS = 8  # classes ds-c0 to ds-c7
@@ -163,8 +165,6 @@ def _colour(number: int) -> str:
 
 
 def _text(text: str) -> str:
-    from leaderboard.pages import visible  # here: pages.py shows boards, and boards hold drawings
-
     return escape(str(visible(text)))
 
 

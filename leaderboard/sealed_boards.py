@@ -7,7 +7,8 @@ import numpy as np
 
 from evaluators.estimate import RANKED
 from evaluators.ppi import overlap_rank_spread
-from evaluators.store import Sealed, Store
+from evaluators.store import Store
+from evaluators.stored import Sealed
 from evaluators.values import Estimate, Submission
 from leaderboard.charts import Axis, Bar, axis, bar, place
 

@@ -12,7 +12,8 @@ from evaluators.answers import SoupBelief, SoupTurn
 from evaluators.estimate import RANKED
 from evaluators.estimate_means import estimate_means
 from evaluators.responders import ResponderCheck
-from evaluators.store import Measured, Played, Store
+from evaluators.store import Store
+from evaluators.stored import Measured, Played
 from evaluators.values import Estimate, PublishedScore, Submission
 from leaderboard.charts import Axis, Bar, axis, bar, place
 

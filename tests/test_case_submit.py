@@ -376,15 +376,15 @@ def test_a_dry_run_says_the_calls_and_sends_nothing(splits: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("more", "code", "message"),
     [
-        (("--hints", "1"), 2, "--hints is for riddles"),
-        (("--turns", "3"), 2, "--turns is not for cases"),
+        (("--hints", "1"), 2, "--hints: for riddles"),
+        (("--turns", "3"), 2, "--turns: for situation puzzles"),
         (("--predictions", "x.jsonl"), 2, "played here"),
         (("--scheme", "simple", "--player", "human"), 2, "--scheme"),
         (("--rubrics", "x.yaml", "--grader-mode", "1"), 2, "modes 4 and 5"),
         (("--rubrics", "no-such.yaml"), 1, "no-such.yaml"),
         (("--grader-mode", "6"), 2, "invalid choice"),
         (("--prompts", "no-such-folder"), 1, "no-such-folder"),
-        (("--split", "sample-llm", "--scheme", "simple"), 2, "--scheme is for cases"),
+        (("--split", "sample-llm", "--scheme", "simple"), 2, "--scheme: for cases"),
     ],
 )
 def test_bad_input_is_one_clear_message(

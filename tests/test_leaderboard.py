@@ -20,9 +20,10 @@ from leaderboard.build import MARK, build_site
 from leaderboard.charts import axis, bar, place
 from leaderboard.datafiles import as_csv, as_json, write_data
 from leaderboard.ingest import IngestError, ingest
-from leaderboard.pages import render_board, visible, write_pages
+from leaderboard.pages import render_board, write_pages
 from leaderboard.published import read_published
 from leaderboard.records import Record, append
+from leaderboard.shown import visible
 from tests.made_board import FORMULA, HOSTILE, IMAGE, fill
 from tests.made_runs import Run, made_run
 
@@ -67,7 +68,7 @@ def test_the_middle_of_an_axis_is_in_the_middle_of_the_cell() -> None:
 
 def test_a_board_ranks_only_what_may_be_ranked(made: dict[str, Board]) -> None:
     (section,) = made["layton-llm"].sections
-    assert {line.like.tier for line in section.ranked} == {"released", "scored-here"} <= RANKED
+    assert {line.like.tier for line in section.ranked} == {"released", "rejudged", "scored-here"} <= RANKED
     assert {line.like.tier for line in section.self_reported} == {"self-reported"}
     assert all(line.rank for line in section.ranked)
     assert not any(line.rank for line in section.self_reported)

@@ -96,8 +96,8 @@ def test_no_word_of_a_novel_or_of_a_closed_release_is_in_bundle_journal_or_store
         if path.is_file()
     )
     with open_store(store_path()) as store:
-        tables = [name for (name,) in store.rows("SELECT table_name FROM duckdb_tables()")]
-        kept = repr([store.rows(f"FROM {name}") for name in tables]).encode()
+        tables = [name for (name,) in store.query("SELECT table_name FROM duckdb_tables()").fetchall()]
+        kept = repr([store.query(f"FROM {name}").fetchall() for name in tables]).encode()
     for words in (paragraph(3), paragraph(17), "tells of the", "Who left before"):
         assert words.encode() not in written
         assert words.encode() not in kept

@@ -30,6 +30,8 @@ from tests.servers.model_server import Answer, ModelServer
 from tests.test_submit import digests, options
 
 ITEMS = 20
+Playing = Callable[[dict[str, Any], int], Answer]
+Options = Callable[[ModelServer], list[str]]
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=60), st.integers(1, 9))
@@ -233,7 +235,7 @@ def test_what_a_worker_meets_ends_the_run_in_one_line(tmp_path: Path, capsys: py
 
 def novels_and_cases(
     tmp_path: Path,
-) -> list[tuple[Callable[[dict[str, Any], int], Answer], Callable[[ModelServer], list[str]]]]:
+) -> list[tuple[Playing, Options]]:
     """A small split of each, built: how a model server plays it, and the options of its run."""
     release(tmp_path / "release", texts=test_novel_submit.NOVELS, **test_novel_submit.QUESTIONS)
     novels = ["build", "detectiveqa-en", "--source", str(tmp_path / "release"), "--out", str(tmp_path / "splits")]

@@ -117,11 +117,24 @@ def test_a_misunderstanding_is_sent_back_with_what_is_wrong(first: Reply, decodi
     assert asked.cost_usd == 1.0
 
 
-def test_two_unreadable_replies_are_unparsed_never_a_mark() -> None:
-    asked, sent = conversation([said("what?"), said("who?")])
+def test_what_a_service_garbles_twice_is_not_held_against_the_model() -> None:
+    asked, sent = conversation([said("what?"), said("who?"), said(GOOD)])
+    assert asked.value == READ
+    assert sent[0] == sent[1] == sent[2]
+
+
+def test_three_unreadable_replies_are_unparsed_never_a_mark() -> None:
+    asked, sent = conversation([said("what?"), said("who?"), said("why?")])
     assert asked.value is None
     assert asked.reply.failure == "unparsed"
-    assert asked.messages[-1].text == "who?"
+    assert asked.messages[-1].text == "why?"
+    assert len(sent) == 3
+
+
+def test_a_reply_that_was_sent_back_is_not_sent_back_again() -> None:
+    asked, sent = conversation([said("what?"), said("who?")], temperature=0)
+    assert asked.reply.failure == "unparsed"
+    assert asked.usage.input_tokens == 20
     assert len(sent) == 2
 
 

@@ -84,7 +84,7 @@ def test_an_attempt_becomes_a_transcript() -> None:
     assert not transcript.no_answer
 
 
-@pytest.mark.parametrize("texts", [("eh", "eh"), ('{"answer": " ", "justification": "I do not know"}',)])
+@pytest.mark.parametrize("texts", [("eh", "eh", "eh"), ('{"answer": " ", "justification": "I do not know"}',)])
 def test_a_model_that_gives_no_answer_is_wrong_by_rule_and_counted_apart(texts: tuple[str, ...]) -> None:
     transcript = solve(*texts)
     assert transcript.no_answer
@@ -107,7 +107,7 @@ def test_an_item_is_right_where_answer_and_justification_are(marks: str, score: 
 
 def test_a_judge_that_cannot_be_read_gives_no_mark() -> None:
     transcript = solve('{"answer": "7", "justification": "It says so."}')
-    verdict = asyncio.run(riddle.judge(made(7), transcript, saying("hm", "hm"), seat=SEAT, prompt=JUDGE))  # type: ignore[arg-type]
+    verdict = asyncio.run(riddle.judge(made(7), transcript, saying("hm", "hm", "hm"), seat=SEAT, prompt=JUDGE))  # type: ignore[arg-type]
     assert (verdict.score, verdict.failure, verdict.marks) == (None, "unparsed", {})
 
 

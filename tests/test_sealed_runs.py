@@ -137,7 +137,7 @@ def test_the_leaderboard_shows_aggregates_and_needs_no_key(
         str(home / "splits"),
     ]
     assert leaderboard(["build", *places, "--out", str(home / "site")]) == 0
-    page = (home / "site/docs/sealed-sample-llm.md").read_text()
+    page = (home / "site/_build/sealed-sample-llm.html").read_text()
     assert "openai/solver" in page
     assert "66.7" in page
     assert leaks(runs_of(riddles().items) | DERIVED, home) == []

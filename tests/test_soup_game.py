@@ -179,10 +179,10 @@ def test_the_strategy_of_the_genre_is_what_the_player_is_told() -> None:
 
 
 def test_votes_are_calls_of_their_own_and_an_unreadable_one_abstains() -> None:
-    player = Table(lambda form, _, n: "I do not know." if form == "GenreReply" and n in (1, 2) else None)
+    player = Table(lambda form, _, n: "I do not know." if form == "GenreReply" and n in (1, 2, 3) else None)
     transcript = game(player, Table(), max_turns=6)
     marks = [a for (form, _, _), a in zip(player.shown, player.again, strict=True) if form == "GenreReply"]
-    assert len(set(marks)) == 4
+    assert len(set(marks)) == 5
     assert transcript.game is not None
     assert transcript.game.unread == 1
     assert transcript.game.turns[-1].genre is None, "two votes of three are no unanimous vote"
@@ -245,7 +245,7 @@ def test_a_game_that_fails_says_why_keeps_its_turns_and_is_counted(
 
 def test_an_unreadable_belief_or_choice_does_not_end_a_game() -> None:
     def over(form: str, _: str, n: int) -> Any:
-        return "hm" if form == "Choice" or (form == "Story" and n <= 2) else None
+        return "hm" if form == "Choice" or (form == "Story" and n <= 3) else None
 
     transcript = game(Table(over), Table(), max_turns=6)
     assert transcript.answer is not None

@@ -148,7 +148,8 @@ class Runner:
     def _run(self, step: Mapping[str, Any], clone: Path) -> subprocess.CompletedProcess[str]:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         given = {name: self._fill(str(value)) for name, value in step.get("env", {}).items()}
-        own = {"GITHUB_STEP_SUMMARY": str(self.summary), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+        own = {"GITHUB_STEP_SUMMARY": str(self.summary), "GITHUB_REPOSITORY": "deer/stalker"}
+        own |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
         command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", step["run"]]
         return subprocess.run(
             command, cwd=clone, env=kept | own | given, capture_output=True, text=True, check=False, timeout=300

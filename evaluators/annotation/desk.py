@@ -160,7 +160,7 @@ class Desk:
             marks={n: bool(v) for n, v in said.values.items() if fields[n].kind == "mark"},
             grades={n: v for n, v in said.values.items() if fields[n].kind == "grade"},
             notes=said.notes,
-            seconds=round((before.seconds if before and before.state != "open" else 0.0) + said.seconds, 1),
+            seconds=round((before.seconds if before and before.state != "open" else 0.0) + said.seconds, 3),
             state=before.state if kept and before is not None else said.act,
         )
 

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
-from builders.values import NovelQuestion
+from builders.values import Language, NovelQuestion
 from evaluators.answers import NovelAnswer, NovelRecord
 from evaluators.models import Complete
 from evaluators.prompts import Prompt
 from evaluators.protocols.novel.excerpt import as_text, stand_in, visible
 from evaluators.protocols.novel.forms import SolverReply
+from evaluators.protocols.novel.quotes import flat, without_passages
 from evaluators.protocols.novel.shelf import Paragraph
 from evaluators.replies import ask
 from evaluators.values import Message, Model, Transcript, transcript_id
@@ -46,6 +47,8 @@ async def solve(
     if setup.quotable:
         kept = solver_messages(question, stand_in(shown), setting=shown.setting, prompt=setup.prompt)
     said = asked.value
+    novel = flat(paragraphs)
+    steps = tuple(without_passages(s, novel, language=question.language) for s in said.reasoning) if said else ()
     return Transcript(
         transcript_id=transcript_id(setup.key, question.id, epoch),
         split=setup.split,
@@ -54,11 +57,19 @@ async def solve(
         protocol="novel",
         condition=setup.condition,
         epoch=epoch,
-        messages=(*kept, *asked.messages[len(messages) :]),
-        answer=NovelAnswer(kind="novel", letter=said.answer, steps=said.reasoning) if said else None,
+        messages=(*kept, *(_kept(m, novel, question.language) for m in asked.messages[len(messages) :])),
+        answer=NovelAnswer(kind="novel", letter=said.answer, steps=steps) if said else None,
         failure=asked.reply.failure,
         novel=shown,
         usage=asked.usage,
         cost_usd=asked.cost_usd,
         seconds=asked.reply.seconds,
     )
+
+
+def _kept(message: Message, novel: str, language: Language) -> Message:
+    """A message as a transcript keeps it: as it was, or read as plain text with the novel's passages cut out."""
+    # Inside JSON a quotation mark and the end of a line are spelled out.
+    plain = message.text.replace('\\"', '"').replace("\\n", " ")
+    text = without_passages(plain, novel, language=language)
+    return message if text == plain else message.model_copy(update={"text": text})

@@ -1,0 +1,143 @@
+// Up to four models of a board in pairs, from the joint draws that its ranks are made of. The choice is in the address.
+"use strict";
+(() => {
+  const { make } = window.deerstalker;
+  const place = document.querySelector(".ds-compare");
+  if (!place) return;
+  const api = place.dataset.api, MOST = 4, FULL = 65535;
+  const get = async (path) => {
+    const reply = await fetch(api + path);
+    if (!reply.ok) throw new Error(`${path}: ${reply.status}`);
+    return reply.json();
+  };
+  const draws = (text) => {
+    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    return new Uint16Array(bytes.buffer);
+  };
+  const signed = (share) => `${share < 0 ? "−" : "+"}${Math.abs(100 * share).toFixed(1)}`;
+  // The quantile of the inverted distribution function, as leaderboard/compare.py takes it.
+  const quantile = (sorted, q) => sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)];
+  const difference = (a, b) => {
+    const found = Float64Array.from(a, (x, n) => (x - b[n]) / FULL).sort();
+    return { mean: found.reduce((x, y) => x + y, 0) / found.length, low: quantile(found, 0.025), high: quantile(found, 0.975) };
+  };
+  const said = (d) => `${signed(d.mean)} (${signed(d.low)} to ${signed(d.high)})`;
+  const verdict = (d) => (d.low > 0 ? "better" : d.high < 0 ? "worse" : "cannot be told apart");
+  const ask = new URLSearchParams(location.search);
+  let chosen = (ask.get("m") || "").split(",").filter(Boolean).slice(0, MOST), board = null;
+  const loaded = new Map();
+  const boards = make("select"), models = make("input", { list: "ds-models", autocomplete: "off" });
+  const known = make("datalist", { id: "ds-models" });
+  const list = make("ul", { class: "ds-chosen" }), result = make("div"), status = make("p", { class: "ds-key", role: "status", "aria-live": "polite" });
+  const add = make("button", { type: "button", text: "Add" });
+
+  const keep = () => {
+    const found = new URLSearchParams();
+    if (board) found.set("board", board.section.key);
+    if (chosen.length) found.set("m", chosen.join(","));
+    history.replaceState(null, "", `?${found}`);
+  };
+  const row = (id) => board.rows.find((r) => r.submission_id === id);
+  const head = (...names) => make("thead", {}, make("tr", {}, ...names.map(([name, kind]) => make("th", { scope: "col", class: kind || null, text: name }))));
+
+  const show = async () => {
+    keep();
+    list.replaceChildren(...chosen.map((id) => {
+      const remove = make("button", { type: "button", "aria-label": `Remove ${row(id).model}`, text: "×" });
+      remove.addEventListener("click", () => { chosen = chosen.filter((other) => other !== id); show(); });
+      return make("li", {}, make("a", { href: `models/${row(id).slug}.html` }, make("bdi", { text: row(id).model })), " ", remove);
+    }));
+    add.disabled = chosen.length >= MOST;
+    if (chosen.length < 2) {
+      result.replaceChildren();
+      status.textContent = chosen.length ? "Add another model." : "Add two models or more.";
+      return;
+    }
+    status.textContent = "Loading…";
+    try {
+      const missing = chosen.filter((id) => !loaded.has(id));
+      for (const found of await Promise.all(missing.map((id) => get(`compare/${board.section.key}/${id}.json`)))) {
+        loaded.set(found.submission_id, { ...found, like: draws(found.like), these: draws(found.these) });
+      }
+      status.textContent = "";
+      result.replaceChildren(pairs(), ...items());
+    } catch (error) {
+      status.textContent = `The draws could not be loaded (${error.message}).`;
+    }
+  };
+
+  const pairs = () => {
+    const body = make("tbody");
+    chosen.forEach((first, n) => chosen.slice(n + 1).forEach((second) => {
+      const [a, b] = [loaded.get(first), loaded.get(second)];
+      const like = difference(a.like, b.like), these = difference(a.these, b.these);
+      const both = a.scores.map((x, k) => [x, b.scores[k]]).filter(([x, y]) => x !== null && y !== null);
+      const won = both.filter(([x, y]) => x > y).length, lost = both.filter(([x, y]) => x < y).length;
+      body.append(make("tr", {},
+        make("th", { scope: "row", class: "ds-name" }, make("bdi", { text: row(first).model }), make("small", { text: "minus" }), make("bdi", { text: row(second).model })),
+        make("td", { class: "ds-num ds-like", text: said(like) }), make("td", { class: "ds-num", text: said(these) }),
+        make("td", { text: verdict(like) }), make("td", { class: "ds-num", text: both.length ? `${won}` : "–" }),
+        make("td", { class: "ds-num", text: both.length ? `${lost}` : "–" }), make("td", { class: "ds-num", text: both.length ? `${both.length - won - lost}` : "–" })));
+    }));
+    const table = make("table", { class: "ds-table ds-pairs" }, make("caption", { class: "ds-hidden", text: "Paired differences in points, with 95 % intervals" }),
+      head(["Pair"], ["Items like these", "ds-num"], ["These items", "ds-num"], ["So the first is"], ["Won", "ds-num"], ["Lost", "ds-num"], ["Tied", "ds-num"]), body);
+    return make("div", { class: "ds-scroll", role: "region", "aria-label": "Paired differences", tabindex: "0" }, table);
+  };
+
+  const items = () => {
+    if (!board.items.length) return [];
+    const all = board.items.map((item, k) => ({ item, page: board.pages[k], scores: chosen.map((id) => loaded.get(id).scores[k]) }));
+    const spread = ({ scores }) => { const s = scores.filter((x) => x !== null); return s.length > 1 ? Math.max(...s) - Math.min(...s) : -1; };
+    const body = make("tbody");
+    const fill = (order) => {
+      const sorted = [...all].sort(order).filter((entry) => spread(entry) > 0).slice(0, 200);
+      body.replaceChildren(...sorted.map(({ item, page, scores }) => make("tr", {},
+        make("th", { scope: "row" }, make("a", { href: `${board.item_pages}/${page}.html`, text: item })),
+        ...scores.map((s) => make("td", { class: "ds-num", text: s === null ? "–" : (s / 10).toFixed(0) })))));
+    };
+    const heads = [make("th", { scope: "col", text: "Item" })];
+    chosen.forEach((id, n) => {
+      const button = make("button", { type: "button", class: "ds-sort" }, make("bdi", { text: row(id).model.slice(0, 40) }));
+      const cell = make("th", { scope: "col", class: "ds-num" }, button);
+      button.addEventListener("click", () => {
+        const up = cell.getAttribute("aria-sort") === "descending";
+        heads.forEach((other) => other.removeAttribute("aria-sort"));
+        cell.setAttribute("aria-sort", up ? "ascending" : "descending");
+        fill((x, y) => (up ? 1 : -1) * ((x.scores[n] ?? -1) - (y.scores[n] ?? -1)));
+      });
+      heads.push(cell);
+    });
+    fill((x, y) => spread(y) - spread(x));
+    const table = make("table", { class: "ds-table ds-plain" }, make("caption", { text: "Items on which they differ, in points" }), make("thead", {}, make("tr", {}, ...heads)), body);
+    return [make("div", { class: "ds-scroll", role: "region", "aria-label": "Items on which they differ", tabindex: "0" }, table)];
+  };
+
+  const choose = async (key) => {
+    board = await get(`compare/${key}.json`);
+    loaded.clear();
+    chosen = chosen.filter((id) => row(id));
+    known.replaceChildren(...board.rows.map((r) => make("option", { value: r.model, label: (100 * r.score).toFixed(1) })));
+    await show();
+  };
+  const start = async () => {
+    const tools = make("div", { class: "ds-tools" }, make("label", {}, make("span", { text: "Board" }), boards), make("label", {}, make("span", { text: "Model" }), models, known), add);
+    place.replaceChildren(tools, list, status, result);
+    const index = await get("index.json");
+    if (!index.sections.length) { status.textContent = "No board has two models that can be compared yet."; return; }
+    for (const s of index.sections) boards.append(make("option", { value: s.key, text: `${s.split} ${s.version}, ${s.condition}, ${s.jury}` }));
+    const wanted = ask.get("board");
+    boards.value = index.sections.some((s) => s.key === wanted) ? wanted : index.sections[0].key;
+    boards.addEventListener("change", () => { chosen = []; choose(boards.value); });
+    const put = () => {
+      const found = board.rows.find((r) => r.model === models.value && !chosen.includes(r.submission_id));
+      if (!found) { status.textContent = models.value ? "No other model of this board has that name." : ""; return; }
+      if (chosen.length < MOST) chosen.push(found.submission_id);
+      models.value = "";
+      show();
+    };
+    add.addEventListener("click", put);
+    models.addEventListener("keydown", (event) => { if (event.key === "Enter") put(); });
+    await choose(boards.value);
+  };
+  start().catch((error) => { status.textContent = `Nothing could be loaded (${error.message}). This page needs to be read from a web server.`; });
+})();
