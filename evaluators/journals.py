@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, Self
@@ -90,6 +90,12 @@ def _lines(path: Path) -> Iterator[tuple[int, str, bytes]]:
             except (ValueError, KeyError, TypeError):
                 raise JournalError(f"{path}:{number}: damaged line; delete it (its call is then made again)") from None
             at += len(line)
+
+
+def paid_usd(paths: Iterable[Path]) -> float:
+    """Price of all replies in journals, as far as it is known; they may be in use, and one that is missing has none."""
+    held = (line for path in paths if path.exists() for _, _, line in _lines(path))
+    return sum(float(json.loads(line)["reply"].get("cost_usd") or 0.0) for line in held)
 
 
 class WorkerJournal(Journal):

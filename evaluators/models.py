@@ -173,8 +173,10 @@ def endpoint(model: Model) -> dict[str, Any]:
     """Where a model is called, in litellm's words."""
     if model.api_base is None:
         return {}
-    # A server of one's own often has no key, and the OpenAI client insists on one.
-    return {"api_base": model.api_base, "api_key": os.environ.get("OPENAI_API_KEY") or "none"}
+    # A server of one's own often has no key, and the OpenAI client insists on one; a key goes to its own service only.
+    service, slash, _ = model.name.partition("/")
+    key = os.environ.get(f"{service.upper()}_API_KEY" if slash else "OPENAI_API_KEY")
+    return {"api_base": model.api_base, "api_key": key or "none"}
 
 
 @lru_cache(maxsize=256)
@@ -290,19 +292,22 @@ def price(model: Model, usage: Usage, *, batch: bool = False) -> float | None:
     came from the provider's cache count at the price of cached ones.
 
     Args:
-        batch: At the price of the provider's batch interface; None where the table lists none.
+        batch: At the price of the provider's batch interface, half of the ordinary one where the table lists none.
     """
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
-    listed = _listed(model.name)
-    if batch:
-        per_input, per_output = (listed.get(f"{part}_cost_per_token_batches") for part in ("input", "output"))
-        if per_input is None or per_output is None:
-            return None
-        return float(usage.input_tokens * per_input + usage.output_tokens * per_output)
-    if not listed:
+    if not _listed(model.name):
         return None
-    input_cost, output_cost = _litellm().cost_per_token(
+    litellm = _litellm()
+    if batch:
+        counted = litellm.Usage(
+            prompt_tokens=usage.input_tokens,
+            completion_tokens=usage.output_tokens,
+            prompt_tokens_details={"cached_tokens": usage.cached_tokens or 0},
+        )
+        name, served_by, _, _ = litellm.get_llm_provider(model.name, api_base=model.api_base)
+        return float(sum(litellm.cost_calculator.batch_cost_calculator(counted, name, served_by)))
+    input_cost, output_cost = litellm.cost_per_token(
         model=model.name,
         prompt_tokens=usage.input_tokens,
         completion_tokens=usage.output_tokens,

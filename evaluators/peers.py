@@ -25,6 +25,7 @@ class Said(NamedTuple):
     epoch: int  # from 0
     text: str
     declined: bool  # the provider's filter held the reply back
+    options: tuple[str, ...] = ()  # that letters stand for, in their order, where the log says so
 
 
 def replies(path: str, data: bytes) -> Iterator[Said] | None:
@@ -95,7 +96,7 @@ def _inspect(samples: Iterator[tuple[str, Any]]) -> Iterator[Said]:
             case {"error": str() | dict()}:
                 continue
             case {"id": str(item_id), "epoch": int(epoch), "output": {"completion": str(text)} as output}:
-                yield Said(where, item_id, epoch - 1, text, _declined(output))
+                yield Said(where, item_id, epoch - 1, text, _declined(output), _options(sample.get("choices")))
             case {"id": str(), "epoch": int(), "output": {}}:
                 raise PeerError(f"{where}: the output has no completion; take a log of Inspect 0.3")
             case _:
@@ -107,6 +108,12 @@ def _declined(output: Mapping[str, Any]) -> bool:
         case {"choices": [{"stop_reason": "content_filter"}, *_]}:
             return True
     return False
+
+
+def _options(given: Any) -> tuple[str, ...]:
+    if isinstance(given, list) and all(isinstance(option, str) for option in given):
+        return tuple(given)
+    return ()
 
 
 def _lm_eval(path: str, data: bytes) -> Iterator[Said]:
@@ -125,6 +132,7 @@ def _lm_eval(path: str, data: bytes) -> Iterator[Said]:
                 item_id = next((doc[name] for name in ID_FIELDS if isinstance(doc.get(name), str)), None)
                 if item_id is None:
                     raise PeerError(f"{where}: doc has no id; give the task's documents one of {', '.join(ID_FIELDS)}")
-                yield from (Said(where, item_id, epoch, text, False) for epoch, text in enumerate(texts))
+                options = _options(doc.get("choices") or doc.get("options"))
+                yield from (Said(where, item_id, epoch, text, False, options) for epoch, text in enumerate(texts))
             case _:
                 raise PeerError(f"{where}: no sample with a doc and one list of texts in resps (of generate_until)")

@@ -6,10 +6,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from builders.values import Item, Riddle, Soup
+from builders.values import Item, NovelQuestion, Riddle, Soup
 from evaluators import peers
 from evaluators.answers import Letter, NovelAnswer, SoupAnswer
 from evaluators.protocols import riddle
+from evaluators.protocols.novel.brought import read_choice
 from evaluators.protocols.novel.forms import MOST_STEPS
 from evaluators.replies import UnreadableError, read
 from evaluators.values import Panel, RiddleAnswer, Transcript, Verdict, transcript_id
@@ -105,21 +106,21 @@ def _answer(row: _Row) -> RiddleAnswer:
         raise PredictionError(f"{row.where}: no justification, and in answer: {error}") from None
 
 
-def _heard(said: peers.Said) -> dict[str, Any]:
+def _heard(said: peers.Said, read_answer: Callable[[str], RiddleAnswer | NovelAnswer | None]) -> dict[str, Any]:
     """Answer or failure of a reply that another harness logged, as a run of ours would have counted it."""
     if said.declined:
         return {"failure": "refused"}
-    answer = riddle.read_answer(said.text)
+    answer = read_answer(said.text)
     return {"answer": answer} if answer else {"failure": "unparsed"}
 
 
-def _check_readable(path: Path, found: Collection[Transcript]) -> None:
+def _check_readable(path: Path, found: Collection[Transcript], what: str) -> None:
     # A model now and then misses the form; a log of mostly other forms was made with another prompt.
     unread = sum(t.failure == "unparsed" for t in found)
     if 2 * unread > len(found):
         raise PredictionError(
-            f"{path}: {unread} of {len(found)} replies hold no JSON object with answer and justification, so their "
-            "model was asked for something else; make the log with our task (integrations/inspect)"
+            f"{path}: {unread} of {len(found)} replies hold no {what}, so their model was asked for something else; "
+            "make the log with our task (integrations/inspect)"
         )
 
 
@@ -138,7 +139,7 @@ def read_predictions(
     """
 
     def made(row: _Row, epoch: int) -> Transcript:
-        brought = _heard(row.said) if row.said else {"answer": _answer(row)}
+        brought = _heard(row.said, riddle.read_answer) if row.said else {"answer": _answer(row)}
         return Transcript(
             transcript_id=transcript_id(setup.key, row.item_id, epoch),
             split=setup.split,
@@ -151,7 +152,7 @@ def read_predictions(
         )
 
     found = _read(path, items, made, epochs=epochs, allow_missing=allow_missing, what="answer")
-    _check_readable(path, found.values())
+    _check_readable(path, found.values(), "JSON object with answer and justification")
     return found
 
 
@@ -207,21 +208,29 @@ def read_choices(
 ) -> dict[tuple[str, int], Transcript]:
     """Read answers to questions about novels as transcripts, by (item id, epoch).
 
-    A row is `{"item_id", "answer": "A", "reasoning": [...]}` and, with several repeats, `"epoch"` from 0.
+    A row is `{"item_id", "answer": "A", "reasoning": [...]}` and, with several repeats, `"epoch"` from 0; the logs of
+    `evaluators.peers` are read as well, as far as their letters stand for the split's options.
 
     Args:
         named: Key of the submission, `split@version`, model and condition.
 
     Raises:
-        PredictionError: If a line is malformed, an id unknown or given twice, or questions are missing and
-            `allow_missing` is not set.
+        PredictionError: If a line is malformed, an id unknown or given twice, options stand in another order,
+            questions are missing and `allow_missing` is not set, or most replies of a log cannot be read.
     """
     key, split, model, condition = named
+    options = {item.id: item.options for item in items if isinstance(item, NovelQuestion)}
 
     def made(row: _Row, epoch: int) -> Transcript:
-        letter, steps = _text(row, "answer"), _texts(row, "reasoning", most=MOST_STEPS)
-        if letter not in get_args(Letter) or not steps:
-            raise PredictionError(f"{row.where}: answer is A, B, C or D, and reasoning a list of one step or more")
+        if row.said is not None:
+            if row.said.options and row.said.options != options[row.item_id]:
+                raise PredictionError(
+                    f"{row.where}: the options of {row.item_id!r} are others than the split's, or in another order, so "
+                    "its letters say something else; make the log without shuffling them"
+                )
+            brought = _heard(row.said, read_choice)
+        else:
+            brought = {"answer": _choice(row)}
         return Transcript(
             transcript_id=transcript_id(key, row.item_id, epoch),
             split=split,
@@ -230,10 +239,19 @@ def read_choices(
             protocol="novel",
             condition=condition,
             epoch=epoch,
-            answer=NovelAnswer.model_validate({"kind": "novel", "letter": letter, "steps": steps}),
+            **brought,
         )
 
-    return _read(path, items, made, epochs=epochs, allow_missing=allow_missing, what="answer")
+    found = _read(path, items, made, epochs=epochs, allow_missing=allow_missing, what="answer")
+    _check_readable(path, found.values(), "one letter as their answer")
+    return found
+
+
+def _choice(row: _Row) -> NovelAnswer:
+    letter, steps = _text(row, "answer"), _texts(row, "reasoning", most=MOST_STEPS)
+    if letter not in get_args(Letter) or not steps:
+        raise PredictionError(f"{row.where}: answer is A, B, C or D, and reasoning a list of one step or more")
+    return NovelAnswer.model_validate({"kind": "novel", "letter": letter, "steps": steps})
 
 
 def _texts(row: _Row, name: str, *, most: int = MOST_TEXTS) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """What a call costs: litellm's table, prices given by hand, and a cap that holds before money is spent."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pydantic import Field, ValidationError
 
@@ -31,10 +31,18 @@ class Prices:
 
     Args:
         given: Rates by model name; the empty name stands for every model that the table does not know.
+        batched: Which models will be asked in batches, for what is said in advance; None: none.
     """
 
-    def __init__(self, given: Mapping[str, Rate] | None = None) -> None:
+    def __init__(
+        self, given: Mapping[str, Rate] | None = None, *, batched: Callable[[Model], bool] | None = None
+    ) -> None:
         self._given = dict(given or {})
+        self._batched = batched or (lambda _: False)
+
+    def quoted(self, model: Model, usage: Usage) -> float | None:
+        """What a run is told in advance: 0 on this machine unless a price was given, None where it is unknown."""
+        return 0.0 if self.free(model) else self.of(model, usage, batch=self._batched(model))
 
     def of(self, model: Model, usage: Usage, *, batch: bool = False) -> float | None:
         """Price of these tokens in USD; None where it is unknown.
@@ -63,8 +71,12 @@ class Prices:
         return self.free(model) or self.of(model, Usage(input_tokens=1000, output_tokens=1000)) is not None
 
 
-def read_prices(given: Iterable[str]) -> Prices:
+def read_prices(given: Iterable[str], *, batch: bool = False) -> Prices:
     """Read `[MODEL=]IN,OUT[,CACHED]`, in USD per million tokens.
+
+    Args:
+        given: The words of the command line.
+        batch: What is told in advance is told of batches, for models that take them.
 
     Raises:
         PriceError: If one cannot be read.
@@ -79,7 +91,11 @@ def read_prices(given: Iterable[str]) -> Prices:
             parts = []
         if len(parts) not in {2, 3}:
             raise PriceError(f"--price {text!r}: write [MODEL=]IN,OUT or IN,OUT,CACHED in USD per million tokens")
-    return Prices(rates)
+    if not batch:
+        return Prices(rates)
+    from evaluators.engines.batch_api import batched
+
+    return Prices(rates, batched=batched)
 
 
 def estimate_tokens(messages: Sequence[Message]) -> int:

@@ -27,7 +27,7 @@ class Quote(NamedTuple):
     def usd(self, prices: Prices) -> float | None:
         """Price in USD; 0 on this machine unless one was given, None where it is unknown."""
         usage = Usage(input_tokens=self.input_tokens, output_tokens=self.output_tokens)
-        return 0.0 if prices.free(self.model) else prices.of(self.model, usage)
+        return prices.quoted(self.model, usage)
 
 
 def quote(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from evaluators.runner import Tally
+from evaluators.runner import GRACE, Tally
 
 
 class Display(Protocol):
@@ -33,11 +33,23 @@ def describe(tally: Tally) -> str:
 
 
 def cost(tally: Tally) -> str:
-    """Say what was spent; calls of unknown price are named, never counted as free."""
+    """Say what was spent, and of how much where that is capped.
+
+    Calls of unknown price are named, never counted as free.
+    """
     if tally.unpriced and not tally.cost_usd:
         return "cost unknown"
     unknown = f" + {tally.unpriced} calls of unknown price" if tally.unpriced else ""
-    return f"${tally.cost_usd:.4f}{unknown}"
+    if tally.most_usd is None:
+        return f"${tally.cost_usd:.4f}{unknown}"
+    # The cap holds for the journal as a whole, earlier sessions included.
+    return f"${tally.paid_before_usd + tally.cost_usd:.4f} of at most ${tally.most_usd:g}{unknown}"
+
+
+def say_waiting(what: str) -> None:
+    """Say what a run that was stopped still waits for."""
+    waited = f"{what} on their way are waited for, {GRACE:g} s at most"
+    print(f"stopping: {waited}; Ctrl-C once more ends at once", file=sys.stderr, flush=True)
 
 
 @contextmanager

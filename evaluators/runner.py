@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
 from tenacity.wait import wait_random_exponential
@@ -15,20 +16,28 @@ from evaluators.prices import Budget, Prices, estimate_tokens
 from evaluators.tally import Tally
 from evaluators.values import Message, Model, Reply, Usage
 
-__all__ = ["LONGEST_WAIT", "RunEndedError", "Runner", "ServiceDownError", "Tally"]
+__all__ = ["GRACE", "LONGEST_WAIT", "MoneySpentError", "RunEndedError", "Runner", "ServiceDownError", "Tally"]
 
 LONGEST_WAIT = 120.0  # seconds; a service that asks for more is down for this run
+GRACE = 10.0  # seconds that calls on their way have to arrive when a run is stopped
+
+T = TypeVar("T")
 
 
 class RunEndedError(RuntimeError):
     """A run came to a limit that was set for it; what was paid for is in the journal."""
 
 
+class MoneySpentError(RunEndedError):
+    """The limit was that on cost."""
+
+
 class Runner:
     """Makes the calls of one run.
 
     Once the run has to end, no call is begun any more, and those on their way are waited for and written down: they
-    are paid for.
+    are paid for. Where it is stopped from outside (Ctrl-C), they are waited for `GRACE` seconds, and when it is stopped
+    once more, no longer.
 
     Args:
         journal: Where finished calls are; None: nothing is kept (dry checks and tests).
@@ -41,6 +50,10 @@ class Runner:
         prices: What calls cost; None: litellm's table.
         most_usd: What the replies in the journal may cost together; None: no cap.
         most_seconds: How long calls may be begun after the first; None: no limit.
+
+    Attributes:
+        on_change: Called after every call.
+        on_stop: Called once, with the number of calls on their way, when a stop from outside waits for them.
     """
 
     def __init__(
@@ -58,9 +71,10 @@ class Runner:
     ) -> None:
         self.journal = journal
         self.concurrency = concurrency
-        self.tally = Tally()
+        self.tally = Tally(most_usd=most_usd, paid_before_usd=journal.paid_usd if journal is not None else 0.0)
         self.budget = Budget(most_usd, prices or Prices(), paid_usd=journal.paid_usd if journal is not None else 0.0)
         self.on_change: Callable[[], None] = lambda: None
+        self.on_stop: Callable[[int], None] = lambda _: None
         self._slots = asyncio.Semaphore(concurrency)
         self._attempts = attempts
         self._timeout = timeout
@@ -72,6 +86,7 @@ class Runner:
         self._most_seconds = most_seconds
         self._began: float | None = None
         self._ended: Exception | None = None
+        self._stopped = False
         self._paying = 0
         self._quiet = asyncio.Event()
 
@@ -127,7 +142,7 @@ class Runner:
         gate, tokens = self._gate(model), float(estimate_tokens(messages))
         if gate is None:
             return await self._ask(model, messages, schema, key, tries)
-        entry, reply = await gate.enter(tokens), None
+        entry, reply = await self._in_time(gate.enter(tokens)), None
         try:
             reply = await self._ask(model, messages, schema, key, tries)
         finally:
@@ -139,7 +154,7 @@ class Runner:
     ) -> Reply:
         """Make one attempt at a service, and let its other calls know how it went."""
         service = self._service(model)
-        call = await service.start(float(estimate_tokens(messages)))
+        call = await self._in_time(service.start(float(estimate_tokens(messages))))
         try:
             async with self._slots:
                 reply = await self._pay(model, messages, schema, key, tries)
@@ -160,17 +175,59 @@ class Runner:
         promised = self._allow(model, messages)
         self._paying += 1
         reply: Reply | None = None
-        try:
+
+        async def buy() -> Reply:
+            nonlocal reply
             sent = await attempt(model, messages, schema=schema, limit=self._timeout, priced=self.budget.prices.of)
             reply = sent.model_copy(update={"attempts": tries})
             # Failures that say nothing about the model are not written down: the next run tries them again.
             if self.journal is not None and (reply.text is not None or reply.failure == "refused"):
                 await self.journal.record(key, reply, model=model.name)
+            return reply
+
+        try:
+            return await self._see_through(asyncio.create_task(buy()))
         finally:
             self._paying -= 1
             self._quiet.set()
             self.budget.settle(promised, model, reply)
-        return reply
+
+    async def _see_through(self, call: asyncio.Task[Reply]) -> Reply:
+        """Wait for a call, and a while longer where the run is stopped meanwhile: what is on its way is paid for."""
+        try:
+            return await asyncio.shield(call)
+        except asyncio.CancelledError:
+            if not call.done():
+                if not self._stopped:
+                    self._stopped = True
+                    self.on_stop(self._paying)
+                await asyncio.wait([call], timeout=GRACE)
+            raise
+        finally:
+            call.cancel()
+
+    async def _in_time(self, turn: Awaitable[T]) -> T:
+        """Wait for a turn, but not beyond the time in which calls may be begun.
+
+        Raises:
+            RunEndedError: If that is over first.
+        """
+        if self._most_seconds is None:
+            return await turn
+        try:
+            async with asyncio.timeout(self._left()):
+                return await turn
+        except TimeoutError:
+            raise self._late() from None
+
+    def _left(self) -> float | None:
+        """Seconds in which calls may be begun; None: no limit, or none was begun yet."""
+        if self._most_seconds is None or self._began is None:
+            return None
+        return max(0.0, self._began + self._most_seconds - time.monotonic())
+
+    def _late(self) -> RunEndedError:
+        return RunEndedError(f"--max-seconds {self._most_seconds:g} are over: no further call was begun")
 
     def _allow(self, model: Model, messages: Sequence[Message]) -> float:
         """What is set aside for a call.
@@ -183,11 +240,11 @@ class Runner:
         now = time.monotonic()
         self._began = now if self._began is None else self._began
         if self._most_seconds is not None and now - self._began >= self._most_seconds:
-            raise RunEndedError(f"--max-seconds {self._most_seconds:g} are over: no further call was begun")
+            raise self._late()
         promised = self.budget.promise(model, messages)
         if promised is None:
             b = self.budget
-            raise RunEndedError(
+            raise MoneySpentError(
                 f"the next call of {model.name} could go beyond --max-cost {b.most_usd:g}: the replies in the journal "
                 f"cost {b.paid_usd:.4f} USD so far; to go on, give the same command a higher --max-cost"
             )
@@ -215,7 +272,9 @@ class Runner:
     def _wait(self, state: RetryCallState) -> float:
         asked = _retry_after(state)
         # Jitter on top of what the service asks for, so that calls it turned away together do not return together.
-        return self._backoff(state) if asked is None else asked + min(self._backoff(state), 1.0)
+        pause = self._backoff(state) if asked is None else asked + min(self._backoff(state), 1.0)
+        left = self._left()
+        return pause if left is None else min(pause, left)
 
     def _note_retry(self, state: RetryCallState, model: Model) -> None:
         error = state.outcome.exception() if state.outcome else None

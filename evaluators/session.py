@@ -16,7 +16,7 @@ from evaluators.jury import choose_panel, panel_that_sat, public_panel, seats_fo
 from evaluators.limits import Limits, read_limits
 from evaluators.models import provider_of, takes
 from evaluators.prices import Prices, read_prices
-from evaluators.progress import progress
+from evaluators.progress import progress, say_waiting
 from evaluators.protocols import TEMPERATURES, Play, Table, opening, refuse_foreign
 from evaluators.record import SUFFIX, RunRecord, digests_of, recorded
 from evaluators.run import Outcome, run_calls
@@ -63,8 +63,11 @@ class Session(NamedTuple):
 
     def quote(self) -> str:
         """Say what the run would cost."""
-        batch = "\nIn batches (--batch) the provider takes less, usually half." if self.options.batch else ""
-        return self.play.quote() + batch
+        if not self.options.batch:
+            return self.play.quote()
+        one_by_one = engines.unbatched(self.play.models)
+        rest = f" Called one by one, at the full price: {', '.join(one_by_one)}." if one_by_one else ""
+        return f"{self.play.quote()}\nPrices are those of batches (--batch).{rest}"
 
     def run(self) -> Bundle | SealedBundle:
         """Solve, judge, write the bundle.
@@ -144,6 +147,7 @@ class Session(NamedTuple):
         )
 
     async def _call(self, runner: Runner) -> Outcome:
+        runner.on_stop = lambda calls: say_waiting(f"{calls} calls")
         if self.options.batch and runner.journal is not None:
             from evaluators.engines.batch import BatchRunner
 
@@ -199,6 +203,11 @@ def open_session(
     # One journal for all conditions and juries of a model on a split: raising --limit pays only for what is new.
     folder = options.out or Path("runs") / split.manifest.ref / identity(split.manifest, model)
     prices, limits = read_prices(options.price or ()), read_limits(options.limits or ())
+    if options.batch and len(engines.unbatched(play.models)) == len({m.name for m in play.models}):
+        refuse(
+            "--batch: no model of this run has a batch endpoint that we reach (OpenAI's, Azure's, or one of your own "
+            "that speaks the same protocol); leave it out"
+        )
     if not options.dry_run:
         _check_priced(play.models, prices, options, refuse)
     return Session(options, split, model, panel, seats, play, name, folder, prices, limits, tuple(argv))

@@ -45,7 +45,12 @@ class _Model:
 
 @dataclass
 class Tally:
-    """What a run has done so far; written by the runner, read by the progress display."""
+    """What a run has done so far; written by the runner, read by the progress display.
+
+    Attributes:
+        most_usd: Cap on what the replies in the journal may cost together; None: none.
+        paid_before_usd: What those cost that were there before this session.
+    """
 
     calls: int = 0
     journalled: int = 0
@@ -53,6 +58,8 @@ class Tally:
     failed: Counter[str] = field(default_factory=Counter)
     cost_usd: float = 0.0
     unpriced: int = 0
+    most_usd: float | None = None
+    paid_before_usd: float = 0.0
     _models: dict[str, _Model] = field(default_factory=dict)
 
     def count(self, reply: Reply, *, journalled: bool, model: str = "") -> None:

@@ -3,22 +3,23 @@
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import redirect_stderr, redirect_stdout
 from hashlib import sha256
+from multiprocessing import get_context
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from builders.__main__ import main as builders
+from evaluators.submit import main as submit
 from tests.made_soup import number, table
 from tests.servers.model_server import Answer, ModelServer
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 class Killed(NamedTuple):
@@ -39,14 +40,21 @@ class Killed(NamedTuple):
     same: bool
 
 
-def command(folder: Path, server: ModelServer, out: str, concurrency: int, more: tuple[str, ...]) -> list[str]:
+def arguments(folder: Path, server: ModelServer, out: str, concurrency: int, more: tuple[str, ...]) -> list[str]:
     judges = "a:openai/j1,b:openai/j2,c:openai/j3"
     return [
-        *(sys.executable, "-m", "evaluators.submit", "--model", "openai/solver", "--provider", "maker"),
+        *("--model", "openai/solver", "--provider", "maker"),
         *("--api-base", server.url, "--judges", judges, "--judge-api-base", server.url),
         *("--responder", "host:openai/host", "--responder-api-base", server.url, "--concurrency", str(concurrency)),
         *("--split", "sample-soup-en@1.0", "--splits", str(folder / "splits"), "--out", str(folder / out), *more),
     ]
+
+
+def play(folder: Path, given: list[str]) -> None:
+    """Make a run quietly; what a process of its own does."""
+    os.environ["DEERSTALKER_STORE"] = str(folder / "results.duckdb")
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        sys.exit(submit(given))
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -63,29 +71,36 @@ def kill_run(folder: Path, *, kills: int, concurrency: int, more: tuple[str, ...
         # Replies take their time, or nothing would be in flight when the run is killed.
         return Answer(content=table(body, attempt).content, seconds=0.005 + number(body) % 40 / 1000)
 
-    environment = os.environ | {"DEERSTALKER_STORE": str(folder / "results.duckdb")}
-    quiet: dict[str, Any] = {
-        "cwd": ROOT,
-        "env": environment,
-        "stdout": subprocess.DEVNULL,
-        "stderr": subprocess.DEVNULL,
-    }
+    # From a server that has imported the libraries once: a process that is killed is killed all the same.
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["evaluators.engines.warm"])
+
+    def start(out: str) -> ForkServerProcess:
+        child = context.Process(target=play, args=(folder, arguments(folder, server, out, concurrency, more)))
+        child.start()
+        return child
+
+    def whole_run(out: str) -> None:
+        child = start(out)
+        child.join()
+        assert child.exitcode == 0, child.exitcode
+
     with ModelServer(reply, keep=False) as server:
-        subprocess.run(command(folder, server, "whole", concurrency, more), check=True, **quiet)
+        whole_run("whole")
         whole = Counter(seen)
         seen.clear()
         done = 0
         moments = np.sort(rng.uniform(0, 0.95 * whole.total(), kills))
         for moment in moments:
-            child = subprocess.Popen(command(folder, server, "out", concurrency, more), **quiet)
-            while child.poll() is None and seen.total() < moment:
+            child = start("out")
+            while child.is_alive() and seen.total() < moment:
                 time.sleep(0.001)
             # Not always at the moment at which a request arrives.
             time.sleep(float(rng.uniform(0, 0.05)))
-            done += child.poll() is None
+            done += child.is_alive()
             child.kill()
-            child.wait()
-        subprocess.run(command(folder, server, "out", concurrency, more), check=True, **quiet)
+            child.join()
+        whole_run("out")
     keys = Counter(json.loads(line)["key"] for line in (folder / "out/journal.jsonl").read_text().splitlines())
     return Killed(
         done,

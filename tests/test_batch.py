@@ -10,7 +10,8 @@ import yaml
 
 from evaluators.bundle import read_bundle
 from evaluators.engines import batch_api
-from evaluators.engines.batch_api import Call, batched, price, request, results
+from evaluators.engines.batch_api import Call, batched, request, results
+from evaluators.models import price
 from evaluators.submit import main as submit
 from evaluators.values import Decoding, Message, Model, Usage
 from tests.made import write_made_split
@@ -157,14 +158,57 @@ def test_a_judge_without_a_batch_endpoint_is_called_live_beside_the_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_made_split(tmp_path / "splits", 4)
-    monkeypatch.setenv("HOSTED_VLLM_API_KEY", "none")
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "none")
     with BatchServer(answers) as server:
         asked = options(tmp_path, server, *BATCH)
-        asked[asked.index("--judges") + 1] = "a:openai/j1,b:hosted_vllm/j2,c:openai/j3"
+        asked[asked.index("--judges") + 1] = "a:openai/j1,b:deepseek/j2,c:openai/j3"
         assert submit(asked) == 0
         assert [body["model"] for body in server.requests] == ["j2"] * 4
         assert sorted(model for model, _ in lines(server)) == ["j1", "j3", "solver"]
-    assert "hosted_vllm/j2: no batch endpoint" in capsys.readouterr().err
+    assert "deepseek/j2: no batch endpoint" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("route", ["azure", "hosted_vllm"])
+def test_other_routes_with_the_same_protocol_go_out_in_batches_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, route: str
+) -> None:
+    write_made_split(tmp_path / "splits", 2)
+    monkeypatch.setattr(batch_api, "FILE_POLL", 0)
+    monkeypatch.setenv("OPENAI_API_KEY", "of another service")
+    with BatchServer(answers, slow_files=route == "azure") as server:
+        door = server.url.removesuffix("/v1") if route == "azure" else server.url
+        asked = [word.replace("openai/", f"{route}/").replace(server.url, door) for word in options(tmp_path, server)]
+        assert submit([*asked, *BATCH]) == 0
+        assert sorted(lines(server)) == [("j1", 2), ("j2", 2), ("j3", 2), ("solver", 2)]
+        assert {line["url"] for batch in server.submitted for line in batch} == {batch_api.ROUTES[route]}
+        assert server.requests == []
+    assert read_bundle(tmp_path / "out/bundle").submission.counts.scored == 2
+
+
+def test_a_price_said_in_advance_is_that_of_batches_for_models_that_take_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_made_split(tmp_path / "splits", 3)
+    said = []
+    for more in ((), BATCH):
+        asked = ["--model", "openai/gpt-4o-2024-08-06", "--split", "sample-llm", "--splits", str(tmp_path / "splits")]
+        judges = "a:anthropic/claude-opus-4-5-20251101,b:mistral/mistral-large-latest,c:azure/gpt-4o-2024-08-06"
+        assert submit([*asked, "--judges", judges, "--dry-run", *more]) == 0
+        said.append(capsys.readouterr().out)
+    (live, batch) = ([line.split()[-1] for line in text.splitlines()[1:5]] for text in said)
+    assert float(batch[0]) == pytest.approx(float(live[0]) / 2, abs=0.006)
+    assert batch[1:3] == live[1:3]
+    assert "one by one, at the full price: anthropic/claude-opus-4-5-20251101, mistral/mistral-large-latest" in said[1]
+
+
+def test_a_run_without_any_batch_endpoint_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_made_split(tmp_path / "splits", 2)
+    with BatchServer() as server:
+        asked = [word.replace("openai/", "deepseek/") for word in options(tmp_path, server)]
+        with pytest.raises(SystemExit) as end:
+            submit([*asked, *BATCH])
+    assert end.value.code == 2
+    assert "no model of this run has a batch endpoint" in capsys.readouterr().err
 
 
 def test_a_batch_that_the_provider_does_not_take_ends_the_run_and_is_sent_again_by_the_next(
@@ -243,9 +287,11 @@ GPT = Model(name="openai/gpt-4o-2024-08-06", provider="openai")
 
 def test_tokens_of_a_batch_cost_the_listed_batch_price_or_half() -> None:
     usage = Usage(input_tokens=1_000_000, output_tokens=1_000_000)
-    assert price(GPT, usage) == pytest.approx(1.25 + 5.0)  # OpenAI's list: $2.50 and $10, half in a batch
-    assert price(Model(name="openai/nobody-knows", provider="me"), usage) is None
-    assert price(GPT, Usage()) is None
+    assert price(GPT, usage, batch=True) == pytest.approx(1.25 + 5.0)  # OpenAI's list: $2.50 and $10, half in a batch
+    azure = Model(name="azure/gpt-4o-2024-08-06", provider="openai")
+    assert price(azure, usage, batch=True) == pytest.approx((price(azure, usage) or 0) / 2), "none is listed"
+    assert price(Model(name="openai/nobody-knows", provider="me"), usage, batch=True) is None
+    assert price(GPT, Usage(), batch=True) is None
 
 
 def test_options_are_put_as_the_model_takes_them() -> None:

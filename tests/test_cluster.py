@@ -20,6 +20,7 @@ from evaluators.submit import main as submit
 from tests.conftest import missing
 from tests.made import write_made_split
 from tests.servers.model_server import Answer, ModelServer
+from tests.test_processes import novels_and_cases
 from tests.test_submit import digests, options
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -80,6 +81,21 @@ def test_a_node_that_is_lost_in_the_middle_changes_no_byte_of_the_bundle(cluster
         assert len(asked) - len(set(asked)) == 4
     assert digests(tmp_path / "out/bundle") == digests(tmp_path / "alone/bundle")
     assert worker_journals(tmp_path / "out") == ()
+
+
+def test_novels_and_cases_come_out_the_same_on_a_cluster(cluster: Any, tmp_path: Path) -> None:
+    cluster.add_node(num_cpus=2, node_ip_address=LOOPBACK)
+    cluster.wait_for_nodes()
+    for number, (reply, asked) in enumerate(novels_and_cases(tmp_path)):
+        one, two = tmp_path / f"one-{number}", tmp_path / f"two-{number}"
+        with ModelServer(reply) as server:
+            assert submit([*asked(server), "--out", str(one)]) == 0
+            calls = len(server.requests)
+            run = start([*asked(server), "--out", str(two), "--engine", "ray", "--processes", "2"], cluster.address)
+            said, _ = run.communicate(timeout=240)
+            assert run.returncode == 0, said
+            assert len(server.requests) == 2 * calls
+        assert digests(one / "bundle") == digests(two / "bundle")
 
 
 def test_without_ray_the_message_says_what_to_install(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

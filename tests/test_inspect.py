@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from builders.__main__ import main as builders
 from builders.publish import carry_out, plan
 from evaluators.bundle import read_bundle
 from evaluators.submit import main as submit
+from tests import test_novel_submit
 from tests.conftest import missing
 from tests.made_hub import REPO, child_environment, point_at, write_samples
 from tests.servers.hub import Hub, serve
@@ -75,3 +77,32 @@ def test_inspect_runs_the_riddles_of_a_published_split_and_its_log_comes_back_as
     assert [t.answer for t in read_bundle(tmp_path / "back/bundle").transcripts] == [
         t.answer for t in read_bundle(tmp_path / "out/bundle").transcripts
     ]
+
+
+def test_inspect_runs_the_novels_of_a_published_split_and_its_log_comes_back_as_predictions(
+    inspect: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert builders(["build", "novel-samples", "--out", str(tmp_path / "splits")]) == 0
+    with serve(Hub()) as hub, ModelServer(test_novel_submit.table) as server:
+        with monkeypatch.context() as patch:
+            point_at(hub, tmp_path / "own", patch)
+            carry_out(plan("novel-samples", version="1.0.0", repo=REPO, root=tmp_path / "splits"))
+        command = [str(inspect), "eval", f"{TASK}@novels", "-T", f"split=hub:{REPO}/sample-novel@1.0.0"]
+        command += ["--model", "openai-api/loop/solver", "--log-dir", str(tmp_path / "logs"), "--display", "plain"]
+        keys = {"LOOP_API_KEY": "none", "LOOP_BASE_URL": server.url, "HOME": str(tmp_path)}
+        environment = os.environ | child_environment(hub, tmp_path / "hub") | keys
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        theirs = sorted(str(body["messages"]) for body in server.requests)
+        (log,) = (tmp_path / "logs").glob("*.eval")
+        out = ["--splits", str(tmp_path / "splits"), "--out", str(tmp_path / "out"), "--api-base", server.url]
+        judges = ["--judges", test_novel_submit.JUDGES, "--judge-api-base", server.url]
+        model = ["--model", "openai/solver", "--provider", "maker", "--split", "sample-novel"]
+        assert submit([*model, *out, *judges]) == 0
+        ours = [str(body["messages"]) for body in server.requests[len(theirs) :] if body["model"] == "solver"]
+        assert sorted(ours) == theirs, "the model is told the same in both harnesses"
+        assert submit([*model, *out, *judges, "--predictions", str(log), "--out", str(tmp_path / "back")]) == 0
+    own = read_bundle(tmp_path / "out/bundle")
+    assert [t.answer for t in read_bundle(tmp_path / "back/bundle").transcripts] == [t.answer for t in own.transcripts]
+    right = [v.score for v in own.verdicts if v.kind == "rule" and v.score is not None]
+    assert re.search(rf"mean\s+{sum(right) / len(right):.3g}", done.stdout), done.stdout

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from evaluators import peers
+from evaluators.answers import NovelAnswer
 from evaluators.bundle import read_bundle
-from evaluators.predictions import PredictionError, read_predictions
+from evaluators.predictions import PredictionError, read_choices, read_predictions
 from evaluators.submit import main as submit
 from evaluators.values import Transcript
 from tests.made import write_made_split
 from tests.made_logs import eval_log, json_log, lm_eval_row, sample
+from tests.made_novel import novel_question
 from tests.servers.model_server import ModelServer
 from tests.test_predictions import ITEMS, SETUP
 
@@ -115,6 +117,59 @@ def test_a_log_that_unpacks_to_more_than_a_log_is_refused_unread(monkeypatch: py
     monkeypatch.setattr(peers, "MOST_LOG_BYTES", 10_000)
     with pytest.raises(peers.PeerError, match="more than 200,000 samples"):
         list(peers.replies("p", bomb) or ())
+
+
+NAMED = ("key", "detectiveqa-en@1.0.0", "m", "setting=question-only;brought")
+CHOICES = {
+    "our own form": ('{"reasoning": ["One.", "Two."], "answer": "b"}', ("One.", "Two.")),
+    "reasoning in one piece": ('Well: {"answer": "B", "reasoning": "One. Two."}', ("One. Two.",)),
+    "a marked line": ("One.\nTwo.\n\n**ANSWER: B**", ("One.\nTwo.",)),
+    "the same line twice": ("Answer: (B)\nOne.\nANSWER: B", ("One.",)),
+    "a letter alone": (" (B). ", ("(B).",)),
+    "a marked line alone": ("ANSWER: B", ("ANSWER: B",)),
+}
+
+
+def choices(folder: Path, data: bytes) -> dict[tuple[str, int], Transcript]:
+    path = folder / "brought"
+    path.write_bytes(data)
+    items = [novel_question(n) for n in range(3)]
+    return read_choices(path, items, named=NAMED, epochs=1, allow_missing=False)
+
+
+def about(text: str, **fields: Any) -> list[dict[str, Any]]:
+    return [sample(novel_question(n).id, text, **fields) for n in range(3)]
+
+
+@pytest.mark.parametrize(("text", "steps"), CHOICES.values(), ids=CHOICES.keys())
+def test_letters_of_a_log_are_read_with_their_steps_or_with_the_reasoning_as_one(
+    tmp_path: Path, text: str, steps: tuple[str, ...]
+) -> None:
+    rows = [
+        lm_eval_row(n, {"id": novel_question(n).id, "choices": list(novel_question(n).options)}, [text])
+        for n in range(3)
+    ]
+    for data in (eval_log(about(text)), lines(rows)):
+        answers = [t.answer for t in choices(tmp_path, data).values()]
+        assert answers == [NovelAnswer(kind="novel", letter="B", steps=steps)] * 3
+
+
+@pytest.mark.parametrize("text", ["B or C", "ANSWER: B\nANSWER: C", "It was the sister.", "ANSWER: E", "Answer: B. No"])
+def test_a_reply_without_one_letter_is_no_answer_and_a_log_of_such_replies_is_refused(
+    tmp_path: Path, text: str
+) -> None:
+    one_unread = [sample(novel_question(0).id, text), *about("ANSWER: B")[1:]]
+    found = choices(tmp_path, eval_log(one_unread))
+    assert [t.failure for t in found.values()] == ["unparsed", None, None]
+    with pytest.raises(PredictionError, match="3 of 3 replies hold no one letter as their answer"):
+        choices(tmp_path, eval_log(about(text)))
+
+
+def test_letters_that_stand_for_shuffled_options_are_refused_rather_than_marked(tmp_path: Path) -> None:
+    in_order = list(novel_question().options)
+    assert choices(tmp_path, eval_log(about("ANSWER: B", choices=in_order)))
+    with pytest.raises(PredictionError, match="or in another order, so its letters say something else"):
+        choices(tmp_path, eval_log(about("ANSWER: B", choices=in_order[::-1])))
 
 
 def test_an_inspect_log_goes_through_the_jury_like_any_brought_answers(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_cached_tokens_count_at_their_own_price() -> None:
     assert cached < whole
 
 
-def test_batches_have_the_price_that_the_table_lists_for_them_and_else_none() -> None:
+def test_batches_have_the_price_that_the_table_lists_for_them() -> None:
     live, batch = price(LISTED, MILLION), price(LISTED, MILLION, batch=True)
     assert live is not None
     assert batch == live / 2, "OpenAI's batches cost half"

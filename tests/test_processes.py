@@ -4,23 +4,34 @@ import json
 import os
 import signal
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders.__main__ import main as builders
+from evaluators.engines import processes
 from evaluators.engines.shares import _part, deal
 from evaluators.journal import Journal, JournalError
 from evaluators.journals import RUN, WORKERS, WorkerJournal, merge, worker_journals
 from evaluators.limits import Limits
 from evaluators.submit import main as submit
 from evaluators.values import Reply
+from tests import test_case_submit, test_novel_submit
 from tests.made import riddle, write_made_split
+from tests.made_case import built
+from tests.made_novel import release
 from tests.made_soup import table
 from tests.servers.model_server import Answer, ModelServer
 from tests.test_submit import digests, options
+
+ITEMS = 20
+Playing = Callable[[dict[str, Any], int], Answer]
+Options = Callable[[ModelServer], list[str]]
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=60), st.integers(1, 9))
@@ -96,7 +107,7 @@ def test_a_worker_finds_what_others_wrote_down_even_while_they_write(tmp_path: P
 def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The bundle of an undisturbed run in one process."""
     folder = tmp_path_factory.mktemp("alone")
-    write_made_split(folder / "splits", 30)
+    write_made_split(folder / "splits", ITEMS)
     with ModelServer() as server:
         os.environ["DEERSTALKER_STORE"] = str(folder / "results.duckdb")
         assert submit(options(folder, server)) == 0
@@ -108,26 +119,26 @@ def bodies(server: ModelServer) -> list[str]:
 
 
 def test_several_processes_make_the_same_bundle_within_the_limit_of_one(tmp_path: Path, alone: dict[str, str]) -> None:
-    write_made_split(tmp_path / "splits", 30)
+    write_made_split(tmp_path / "splits", ITEMS)
     with ModelServer() as server:
         assert submit(options(tmp_path, server, "--processes", "3", "--concurrency", "7")) == 0
-        assert len(server.requests) == len(set(bodies(server))) == 120
+        assert len(server.requests) == len(set(bodies(server))) == 4 * ITEMS
         assert server.in_flight_peak <= 7
         assert worker_journals(tmp_path / "out") == ()
         assert submit(options(tmp_path, server, "--processes", "2")) == 0
-        assert len(server.requests) == 120, "what was paid for is not paid for again"
+        assert len(server.requests) == 4 * ITEMS, "what was paid for is not paid for again"
     assert digests(tmp_path / "out/bundle") == alone
 
 
 def test_the_items_of_a_killed_worker_are_done_by_another(tmp_path: Path, alone: dict[str, str]) -> None:
-    write_made_split(tmp_path / "splits", 30)
-    with ModelServer(lambda *_: Answer(hold=len(server.requests) > 60)) as server, ThreadPoolExecutor() as pool:
+    write_made_split(tmp_path / "splits", ITEMS)
+    with ModelServer(lambda *_: Answer(hold=len(server.requests) > 40)) as server, ThreadPoolExecutor() as pool:
 
         def disturb() -> None:
-            server.wait_for_requests(68, seconds=90)
+            server.wait_for_requests(48, seconds=90)
             os.kill(workers()[0], signal.SIGKILL)
             # The new worker asks again for what the lost one had in flight, and for nothing else.
-            server.wait_for_requests(72, seconds=90)
+            server.wait_for_requests(52, seconds=90)
             server.release()
 
         disturbed = pool.submit(disturb)
@@ -137,10 +148,12 @@ def test_the_items_of_a_killed_worker_are_done_by_another(tmp_path: Path, alone:
     assert digests(tmp_path / "out/bundle") == alone
 
 
-def test_ctrl_c_keeps_what_all_workers_paid_for_and_one_process_goes_on(
-    tmp_path: Path, alone: dict[str, str], capsys: pytest.CaptureFixture[str]
+def test_ctrl_c_twice_keeps_what_all_workers_paid_for_and_one_process_goes_on(
+    tmp_path: Path, alone: dict[str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_made_split(tmp_path / "splits", 30)
+    # Once more while it waits for the calls on their way, which are held.
+    monkeypatch.setattr(processes, "say_waiting", lambda _: os.kill(os.getpid(), signal.SIGINT))
+    write_made_split(tmp_path / "splits", ITEMS)
     with ModelServer(lambda *_: Answer(hold=len(server.requests) > 40)) as server, ThreadPoolExecutor() as pool:
 
         def disturb() -> None:
@@ -156,6 +169,42 @@ def test_ctrl_c_keeps_what_all_workers_paid_for_and_one_process_goes_on(
         assert submit(options(tmp_path, server)) == 0
         assert len(bodies(server)) - len(set(bodies(server))) == 4
     assert digests(tmp_path / "out/bundle") == alone
+
+
+def test_what_is_on_its_way_when_several_processes_are_stopped_is_kept(
+    tmp_path: Path, alone: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_made_split(tmp_path / "splits", ITEMS)
+    with ModelServer(lambda *_: Answer(hold=len(server.requests) > 20)) as server, ThreadPoolExecutor() as pool:
+
+        def disturb() -> None:
+            server.wait_for_requests(24, seconds=90)
+            os.kill(os.getpid(), signal.SIGINT)
+            server.release()
+
+        disturbed = pool.submit(disturb)
+        assert submit(options(tmp_path, server, "--processes", "2", "--concurrency", "4")) == 3
+        disturbed.result()
+        assert "the workers' calls on their way are waited for" in capsys.readouterr().err
+        assert submit(options(tmp_path, server)) == 0
+        assert len(bodies(server)) == len(set(bodies(server))) == 4 * ITEMS
+    assert digests(tmp_path / "out/bundle") == alone
+
+
+def test_several_processes_keep_to_one_cap_on_cost_and_use_it_up(
+    tmp_path: Path, alone: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_made_split(tmp_path / "splits", ITEMS)
+    bill = {"prompt_tokens": 100, "completion_tokens": 1000}
+    with ModelServer(lambda *_: Answer(usage=bill)) as server:
+        capped = options(tmp_path, server, "--processes", "2", "--price", "0,1000", "--max-tokens", "1000")
+        assert submit([*capped, "--max-cost", "20.5"]) == 3
+        assert "give the same command a higher --max-cost" in capsys.readouterr().err
+        assert len(server.requests) == 20, "a dollar each: halves of the money are spent apart, the rest together"
+        with Journal(tmp_path / "out" / RUN) as journal:
+            assert journal.paid_usd == pytest.approx(20.0)
+        assert submit([*capped, "--max-cost", "1000"]) == 0
+        assert len(server.requests) == 4 * ITEMS
 
 
 def workers() -> list[int]:
@@ -184,9 +233,31 @@ def test_what_a_worker_meets_ends_the_run_in_one_line(tmp_path: Path, capsys: py
     assert "Traceback" not in err
 
 
-def test_a_game_of_many_turns_is_played_by_one_worker_and_comes_out_the_same(tmp_path: Path) -> None:
-    from builders.__main__ import main as builders
+def novels_and_cases(
+    tmp_path: Path,
+) -> list[tuple[Playing, Options]]:
+    """A small split of each, built: how a model server plays it, and the options of its run."""
+    release(tmp_path / "release", texts=test_novel_submit.NOVELS, **test_novel_submit.QUESTIONS)
+    novels = ["build", "detectiveqa-en", "--source", str(tmp_path / "release"), "--out", str(tmp_path / "splits")]
+    assert builders(novels) == 0
+    built(tmp_path / "splits", test_case_submit.CASES)
+    return [
+        (test_novel_submit.table, lambda server: test_novel_submit.options(tmp_path, tmp_path / "splits", server)),
+        (test_case_submit.table, lambda server: test_case_submit.options(tmp_path, server)),
+    ]
 
+
+def test_novels_and_cases_are_shared_out_whole_and_come_out_the_same(tmp_path: Path) -> None:
+    for number, (reply, asked) in enumerate(novels_and_cases(tmp_path)):
+        made = []
+        for out, more in ((f"one-{number}", ()), (f"two-{number}", ("--processes", "2"))):
+            with ModelServer(reply) as server:
+                assert submit([*asked(server), "--out", str(tmp_path / out), *more]) == 0
+                made.append((sorted(bodies(server)), digests(tmp_path / out / "bundle")))
+        assert made[0] == made[1]
+
+
+def test_a_game_of_many_turns_is_played_by_one_worker_and_comes_out_the_same(tmp_path: Path) -> None:
     assert builders(["build", "soup-samples", "--out", str(tmp_path / "splits")]) == 0
     made = []
     for out, more in (("one", ()), ("two", ("--processes", "2"))):

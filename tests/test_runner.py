@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evaluators import runner as runners
 from evaluators.journal import Journal
 from evaluators.limits import Limits
 from evaluators.models import ServiceRefusedError
@@ -168,6 +171,56 @@ def test_a_time_limit_begins_no_call_after_it() -> None:
     with ModelServer() as server, pytest.raises(RunEndedError, match="--max-seconds 1e-09 are over"):
         ask_all(Runner(None, concurrency=1, most_seconds=1e-9), server, 5)
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("limit", [None, Limits(rpm=1)])
+def test_no_pause_outlasts_a_time_limit(limit: Limits | None) -> None:
+    began = time.monotonic()
+    with (
+        ModelServer(
+            lambda *_: Answer(status=429, headers={"Retry-After": "90"}) if limit is None else Answer()
+        ) as server,
+        pytest.raises(RunEndedError, match=r"--max-seconds 0\.3 are over"),
+    ):
+        ask_all(Runner(None, most_seconds=0.3, limits={"": limit} if limit else None), server, 3)
+    assert time.monotonic() - began < 20
+
+
+def stop(runner: Runner, server: ModelServer, calls: int) -> None:
+    """Press Ctrl-C as soon as so many calls have arrived."""
+
+    async def everything() -> None:
+        async with asyncio.TaskGroup() as group:
+            for n in range(5):
+                group.create_task(runner.complete(model(server))((Message(role="user", text=f"q{n}"),)))
+            await asyncio.to_thread(server.wait_for_requests, calls)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_calls(everything())
+
+
+def test_a_stopped_run_begins_no_call_and_keeps_what_was_on_its_way(tmp_path: Path) -> None:
+    told: list[int] = []
+    with ModelServer(lambda *_: Answer(content="ok", hold=True)) as server, Journal(tmp_path / "j") as journal:
+        runner = Runner(journal, concurrency=2)
+        runner.on_stop = lambda calls: told.append(calls) or server.release()
+        stop(runner, server, 2)
+        assert (told, len(journal), len(server.requests)) == ([2], 2, 2)
+
+
+def test_a_second_stop_waits_no_longer_and_the_first_not_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ModelServer(lambda *_: Answer(content="ok", hold=True)) as server, Journal(tmp_path / "j") as journal:
+        runner = Runner(journal, concurrency=2)
+        runner.on_stop = lambda _: os.kill(os.getpid(), signal.SIGINT)
+        began = time.monotonic()
+        stop(runner, server, 2)
+        assert time.monotonic() - began < runners.GRACE
+        monkeypatch.setattr(runners, "GRACE", 0.01)
+        stop(Runner(journal, concurrency=2), server, 4)
+        assert (len(journal), len(server.requests)) == (0, 4)
 
 
 def test_limits_hold_by_model_and_by_service() -> None:

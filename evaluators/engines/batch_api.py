@@ -1,5 +1,6 @@
 """The provider's batch endpoints through litellm: upload, submit, look, collect; a home of litellm beside models.py."""
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
@@ -12,14 +13,16 @@ from builders.values import Value
 from evaluators import models
 from evaluators.limits import ServiceDownError
 from evaluators.models import AttemptFailed, ServiceRefusedError
-from evaluators.values import Failure, Message, Model, Reply, Usage
+from evaluators.values import Failure, Message, Model, Reply
 
-# Routes of litellm whose batches speak OpenAI's protocol, endpoints of one's own (--api-base) included.
-ROUTES = frozenset({"openai"})
-ENDPOINT = "/v1/chat/completions"
+# Routes of litellm whose batches speak OpenAI's protocol, endpoints of one's own (--api-base) included, and what their
+# batches call. It has others (vertex_ai, bedrock, anthropic, mistral, xai), each with a protocol of its own that no
+# server of ours speaks: what was never tried is not offered where calls are paid for.
+ROUTES = {"openai": "/v1/chat/completions", "hosted_vllm": "/v1/chat/completions", "azure": "/chat/completions"}
 TAG = "deerstalker"
 MOST_CALLS = 50_000  # in one batch, as OpenAI allows
 MOST_BYTES = 190 * 2**20
+FILE_POLL = 5.0  # seconds between two looks at a file that is being read
 SHORTEST_WAIT = 0.2  # seconds; scale of the first back-off where the endpoint itself fails
 
 State = Literal["running", "completed", "failed", "expired", "cancelled"]
@@ -54,7 +57,12 @@ class Result(NamedTuple):
 
 def batched(model: Model) -> bool:
     """Whether calls to this model can go into a batch; they are made one by one where they cannot."""
-    return _route(model)[1] in ROUTES
+    import openai
+
+    try:
+        return _route(model)[1] in ROUTES
+    except openai.BadRequestError:
+        return False  # a name without a provider, which is refused elsewhere
 
 
 def request(call: Call) -> bytes:
@@ -67,7 +75,7 @@ def request(call: Call) -> bytes:
     body |= {"model": name, "messages": [models.wire(m) for m in call.messages]}
     body |= body.pop("extra_body", None) or {}
     body.pop("stream", None)
-    line = {"custom_id": call.key, "method": "POST", "url": ENDPOINT, "body": body}
+    line = {"custom_id": call.key, "method": "POST", "url": ROUTES[route], "body": body}
     return json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
 
@@ -77,6 +85,10 @@ async def upload(model: Model, lines: Sequence[bytes]) -> str:
 
     file = ("batch.jsonl", b"".join(lines), "application/jsonl")
     done = await _patiently(lambda: litellm.acreate_file(file=file, purpose="batch", **_door(model)))
+    # Azure takes no batch of a file that it has not read yet.
+    while done.status == "pending":
+        await asyncio.sleep(FILE_POLL)
+        done = await _patiently(partial(litellm.afile_retrieve, file_id=done.id, **_door(model)))
     return str(done.id)
 
 
@@ -93,7 +105,11 @@ async def submit(model: Model, file_id: str, tag: str, *, again: bool) -> str:
         if tries > 1 and (there := await _find(model, tag)) is not None:
             return there
         done = await litellm.acreate_batch(
-            completion_window="24h", endpoint=ENDPOINT, input_file_id=file_id, metadata={TAG: tag}, **_door(model)
+            completion_window="24h",
+            endpoint=ROUTES[_route(model)[1]],
+            input_file_id=file_id,
+            metadata={TAG: tag},
+            **_door(model),
         )
         return str(done.id)
 
@@ -166,7 +182,7 @@ def _said(key: str, model: Model, body: Any) -> Result:
         reply = models.read_response(litellm.ModelResponse(**body))
     except (AttemptFailed, ValueError, TypeError, AttributeError) as error:
         return Result(key, None, "service", f"not a completion: {error}"[:300])
-    return Result(key, reply.model_copy(update={"cost_usd": price(model, reply.usage)}), None, "")
+    return Result(key, reply.model_copy(update={"cost_usd": models.price(model, reply.usage, batch=True)}), None, "")
 
 
 def _refusal(key: str, model: Model, status: int, body: Any) -> Result:
@@ -184,25 +200,10 @@ def _refusal(key: str, model: Model, status: int, body: Any) -> Result:
     return Result(key, None, "rate_limited" if status == 429 else "service", detail)
 
 
-def price(model: Model, usage: Usage) -> float | None:
-    """Price tokens of a batch in USD: litellm's batch prices, half of the ordinary ones where it lists none."""
-    import litellm
-
-    if models.price(model, usage) is None:
-        return None
-    counted = litellm.Usage(
-        prompt_tokens=usage.input_tokens,
-        completion_tokens=usage.output_tokens,
-        prompt_tokens_details={"cached_tokens": usage.cached_tokens or 0},
-    )
-    name, route = _route(model)
-    return float(sum(litellm.cost_calculator.batch_cost_calculator(counted, name, route)))
-
-
 def _route(model: Model) -> tuple[str, str]:
+    models.warm()
     import litellm
 
-    models.warm()
     name, route, _, _ = litellm.get_llm_provider(model.name, api_base=model.api_base)
     return str(name), str(route)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evaluators.engines import WorkerLostError
 from evaluators.engines.shares import MOST_LIVES, News, Share, readable, work
 from evaluators.engines.watch import Watch
+from evaluators.progress import say_waiting
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerProcess
@@ -91,10 +92,24 @@ def _hear(connection: Connection, at_work: dict[Connection, _Worker], watch: Wat
 
 
 def _stop(at_work: dict[Connection, _Worker]) -> None:
-    """Let workers end as Ctrl-C would: what they finished is in their journals."""
-    for worker in at_work.values():
-        if worker.process.pid is not None and worker.process.is_alive():
-            os.kill(worker.process.pid, signal.SIGINT)
+    """Let workers end as Ctrl-C would: what they finished, and what was on its way, is in their journals."""
+    if not at_work:
+        return
+    try:
+        say_waiting("the workers' calls")
+        for worker in at_work.values():
+            if worker.process.pid is not None and worker.process.is_alive():
+                os.kill(worker.process.pid, signal.SIGINT)
+        _join(at_work)
+    except KeyboardInterrupt:
+        # Whatever a worker is at: each reply that counts is on disk.
+        for worker in at_work.values():
+            worker.process.terminate()
+        _join(at_work)
+        raise
+
+
+def _join(at_work: dict[Connection, _Worker]) -> None:
     for connection, worker in at_work.items():
         worker.process.join()
         connection.close()

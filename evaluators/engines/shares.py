@@ -5,15 +5,17 @@ import heapq
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from builders.values import Item
 from evaluators.engines import Divisible
-from evaluators.journals import RUN, WORKERS, WorkerJournal, worker_journals
+from evaluators.journals import RUN, WORKERS, WorkerJournal, paid_usd, worker_journals
 from evaluators.limits import Limits
 from evaluators.protocols import Play
 from evaluators.run import run_calls
+from evaluators.runner import MoneySpentError
 
 if TYPE_CHECKING:
     from evaluators.runner import Runner
@@ -89,12 +91,16 @@ def deal_out(session: "Session", *, workers: int, shares_each: int) -> tuple[Sha
     options = session.options
     workers = min(workers, options.concurrency, *(most for one in session.limits.values() for most in _numbers(one)))
     hands = deal(divisible(session.play).items, workers * shares_each)
+    left = None
+    if options.max_cost is not None:
+        left = max(0.0, options.max_cost - paid_usd([session.folder / RUN]))
     made = []
     for number, items in enumerate(hands):
         # Any `workers` shares may be at work at once: only with one share each may the rest of the division go out.
         rest = number < options.concurrency % workers if shares_each == 1 else 0
         part = argparse.Namespace(**vars(options))
         part.concurrency = options.concurrency // workers + rest
+        part.max_cost = None if left is None else left / len(hands)
         made.append(Share(number, items, part, Path.cwd(), session.folder.resolve(), session.name, workers))
     return tuple(made)
 
@@ -107,6 +113,9 @@ def work(
 ) -> None:
     """Do a share: solve and judge its items, every reply into `journal`.
 
+    A share that has spent its part of the money ends well before its items do: the run itself goes on with what others
+    left of theirs.
+
     Raises:
         ShareError: If the options make another run here than where the share was dealt.
     """
@@ -114,8 +123,13 @@ def work(
     from evaluators.session import open_session
 
     os.chdir(share.home)
-    split = load_split(share.options.split, root=share.options.splits)
-    session = open_session(share.options, split, refuse=_refuse)
+    options = argparse.Namespace(**vars(share.options))
+    if options.max_cost is not None:
+        # What earlier lives of the share spent was of the same part.
+        earlier = [path for path in others if path.name.startswith(f"{share.number:04}-")]
+        options.max_cost = max(0.0, options.max_cost - paid_usd(earlier))
+    split = load_split(options.split, root=options.splits)
+    session = open_session(options, split, refuse=_refuse)
     if session.name != share.submission:
         raise ShareError(
             f"this machine makes {session.name} of the run {share.submission}: its checkout, split or prompts differ"
@@ -132,7 +146,8 @@ def work(
             done["attempts"] += 1
             tell(_news(done["attempts"], runner))
 
-        run_calls(play.run(runner, key=session.name, on_done=on_done))
+        with suppress(MoneySpentError):
+            run_calls(play.run(runner, key=session.name, on_done=on_done))
 
 
 def _numbers(limits: Limits) -> list[int]:

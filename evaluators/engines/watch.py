@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from evaluators.engines.shares import News
+from evaluators.journals import RUN, paid_usd
 from evaluators.progress import progress
 from evaluators.runner import Tally
 
@@ -17,7 +18,9 @@ class Watch:
     """Adds up what workers tell, and shows it; use as a context manager."""
 
     def __init__(self, session: "Session", *, workers: int) -> None:
-        self._tally = Tally()
+        cap = session.options.max_cost
+        before = paid_usd([session.folder / RUN]) if cap is not None else 0.0
+        self._tally = Tally(most_usd=cap, paid_before_usd=before)
         self._news: dict[object, News] = {}
         self._done = 0
         self._open = ExitStack()

@@ -2,10 +2,13 @@
 
     inspect eval integrations/inspect/deerstalker.py@riddles -T split=hub:NAMESPACE/NAME/sample-llm@1.0.0 \\
         --model openai/gpt-5.1 -T judges=google/gemini-3-pro-preview,anthropic/claude-opus-4-5,mistral/large-2512
+    inspect eval integrations/inspect/deerstalker.py@novels -T split=hub:NAMESPACE/NAME/sample-novel@1.0.0 \\
+        -T setting=context --model openai/gpt-5.1
 
 Runs in Inspect's own environment (requirements.txt beside this file) from a checkout. The log is what
 `python -m evaluators.submit --predictions LOG.eval` takes: the leaderboard's score comes from its own jury and from
-prediction-powered inference, Inspect's is the plain mean of these judges.
+prediction-powered inference, Inspect's is the plain mean of these judges. Of novels, letters alone are marked here, by
+rule; a log holds all that was sent, so the log of a novel under copyright is as private as the novel.
 """
 
 import asyncio
@@ -13,7 +16,7 @@ import sys
 from base64 import b64encode
 from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -38,10 +41,16 @@ from inspect_ai.util import JSONSchema
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from builders.splits import load_split  # noqa: E402 - found from here on
-from builders.values import Riddle, Value  # noqa: E402
+from builders.novels import Novels, open_novels  # noqa: E402 - found from here on
+from builders.splits import load_split  # noqa: E402
+from builders.values import NovelQuestion, Riddle, Value  # noqa: E402
+from evaluators.answers import NovelSetting  # noqa: E402
 from evaluators.prompts import Prompt  # noqa: E402
 from evaluators.protocols import riddle as protocol  # noqa: E402
+from evaluators.protocols.novel.brought import read_choice  # noqa: E402
+from evaluators.protocols.novel.excerpt import as_text, visible  # noqa: E402
+from evaluators.protocols.novel.forms import SolverReply as ChoiceReply  # noqa: E402
+from evaluators.protocols.novel.solve import solver_messages as novel_messages  # noqa: E402
 from evaluators.replies import ask  # noqa: E402
 from evaluators.values import Decoding, Message, Reply, RiddleAnswer  # noqa: E402
 
@@ -157,6 +166,103 @@ class Riddles(NamedTuple):
             # A verdict that nobody can read is no mark, so that there is no mean of this jury.
             return Score.unscored(answer=said.answer, explanation=explanation, reason="scoring_failed")
         return Score(value=sum(read) / len(read), answer=said.answer, explanation=explanation)
+
+
+@task
+def novels(
+    split: str = "sample-novel@1.0",
+    setting: NovelSetting = "context",
+    splits: str = str(ROOT / "splits"),
+    json_schema: bool = True,
+) -> Task:
+    """Questions about detective novels: a letter by rule, and the steps that a jury of ours can mark later.
+
+    Args:
+        split: `hub:NAMESPACE/NAME/SPLIT@VERSION`, or a split that was built here.
+        setting: What is shown: `context` (the novel up to the answer), `question-only` or `evidence`.
+        splits: Folder of the built splits.
+        json_schema: Send the reply's JSON schema; false for endpoints that refuse one.
+    """
+    found = load_split(split, root=Path(splits))
+    items = {item.id: item for item in found.items if isinstance(item, NovelQuestion)}
+    if not items or setting not in get_args(NovelSetting):
+        known = ", ".join(get_args(NovelSetting))
+        raise ValueError(
+            f"{split} has {len(items)} questions about novels and setting={setting}; take a split of them, and {known}"
+        )
+    prompt = Prompt(f"novel/{'zh' if found.manifest.language == 'zh' else 'en'}/solver")
+    texts = None if setting == "question-only" else open_novels(found, root=Path(splits), ref=split, in_flight=2)
+    asked = Questions(items, texts, setting, prompt, json_schema)
+    samples = [
+        Sample(
+            id=item.id,
+            input=item.question,
+            choices=list(item.options),
+            target=item.answer,
+            metadata={"cluster": item.cluster, "category": item.category},
+        )
+        for item in items.values()
+    ]
+    return Task(
+        dataset=MemoryDataset(samples, name=found.manifest.ref),
+        solver=asked.solver(),
+        scorer=letter(),
+        version=found.manifest.version,
+        metadata={
+            "split_sha256": found.manifest.sha256,
+            "canary": found.manifest.canary,
+            "condition": f"setting={setting}",
+            "prompt_sha256": {"solver": prompt.sha256},
+        },
+    )
+
+
+class Questions(NamedTuple):
+    """What the solver of questions about novels needs."""
+
+    items: Mapping[str, NovelQuestion]
+    texts: Novels | None
+    setting: NovelSetting
+    prompt: Prompt
+    json_schema: bool
+
+    def solver(self) -> Solver:
+        """Ask a question with what of its novel may be shown."""
+
+        @solver
+        def answer_question() -> Solver:
+            async def solve(state: TaskState, generate: Generate) -> TaskState:
+                return await self._solve(state)
+
+            return solve
+
+        return answer_question()
+
+    async def _solve(self, state: TaskState) -> TaskState:
+        item, model = self.items[str(state.sample_id)], get_model()
+        paragraphs = self.texts.paragraphs(item.novel) if self.texts is not None else ()
+        text = as_text(visible(item, paragraphs, setting=self.setting))
+        messages = novel_messages(item, text, setting=self.setting, prompt=self.prompt)
+        voice = Voice(model, json_schema=self.json_schema)
+        asked = await ask(voice, messages, ChoiceReply, decoding=Decoding(temperature=model.config.temperature))
+        # Without the prompt: the log has it once among its events, and a novel is long.
+        state.messages = [chat(m) for m in asked.messages[len(messages) :]]
+        state.output = voice.last
+        return state
+
+
+@scorer(metrics=[mean(), stderr(cluster="cluster")])
+def letter() -> Scorer:
+    """1 where the letter is the key's, 0 where not; no answer is not right."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        declined = state.output.stop_reason == "content_filter"
+        said = None if declined else read_choice(state.output.completion)
+        if said is None:
+            return Score(value=0.0, answer="", explanation="no answer: it is not right, by rule")
+        return Score(value=float(said.letter == target.text), answer=said.letter, explanation="\n".join(said.steps))
+
+    return score
 
 
 async def mark(item: Riddle, said: RiddleAnswer, model: Model, *, json_schema: bool) -> tuple[bool | None, str]:

@@ -42,6 +42,7 @@ class BatchServer(ModelServer):
         reply: As of ModelServer, for each call of a batch too: a status other than 200 goes to the error file, `drop`
             leaves the call out of both files.
         fates: Of the batches in the order of their creation; those after the last end well.
+        slow_files: A file is still being read when its upload is answered, as with Azure.
 
     Attributes:
         submitted: Request lines of each batch.
@@ -53,20 +54,25 @@ class BatchServer(ModelServer):
         reply: Callable[[Body, int], Answer] = lambda _body, _attempt: Answer(),
         *,
         fates: Sequence[Fate] = (),
+        slow_files: bool = False,
     ) -> None:
         super().__init__(reply)
         self.submitted: list[list[Body]] = []
         self.looks = 0
         self._fates = list(fates)
+        self._slow_files = slow_files
         self._files: dict[str, bytes] = {}
         self._batches: dict[str, tuple[Body, Fate]] = {}
         self._asked: dict[str, int] = {}
 
     def other_page(self, method: str, path: str, headers: Mapping[str, str], payload: bytes) -> tuple[int, bytes]:
-        parts = urlsplit(path).path.removeprefix("/v1/").split("/")
+        # Azure has the same pages in another folder.
+        parts = urlsplit(path).path.removeprefix("/v1/").removeprefix("/openai/").split("/")
         match method, parts:
             case "POST", ["files"]:
                 return 200, json.dumps(self._upload(headers, payload)).encode()
+            case "GET", ["files", name] if name in self._files:
+                return 200, json.dumps(_about(name, self._files[name], "processed")).encode()
             case "GET", ["files", name, "content"] if name in self._files:
                 return 200, self._files[name]
             case "POST", ["batches"]:
@@ -84,15 +90,7 @@ class BatchServer(ModelServer):
         parts = {part.get_param("name", header="content-disposition"): part for part in form.iter_parts()}  # type: ignore[attr-defined]
         assert parts["purpose"].get_content().strip() == "batch"
         data = parts["file"].get_payload(decode=True)
-        name = self._store(data)
-        return {
-            "id": name,
-            "object": "file",
-            "bytes": len(data),
-            "created_at": DATE,
-            "filename": "x",
-            "purpose": "batch",
-        }
+        return _about(self._store(data), data, "pending" if self._slow_files else "processed")
 
     def _store(self, data: bytes) -> str:
         name = f"file-{len(self._files)}"
@@ -155,6 +153,18 @@ class BatchServer(ModelServer):
         if answer.status != 200:
             return answer, json.loads(error_body(f"scripted status {answer.status}"))
         return answer, completion(body, answer, digest)
+
+
+def _about(name: str, data: bytes, status: str) -> Body:
+    return {
+        "id": name,
+        "object": "file",
+        "bytes": len(data),
+        "created_at": DATE,
+        "filename": "x",
+        "purpose": "batch",
+        "status": status,
+    }
 
 
 def _failed(line: Body, *, code: str) -> Body:

@@ -13,6 +13,11 @@ MOST_STEPS = 60  # the longest reference has 27; hundreds of guesses would find 
 Step = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
+def bare_letter(value: Any) -> Any:
+    """Take "b", "B." and "(B)" for that letter; "B or C" and "B. The valet" stay what they are, no letter."""
+    return value.strip().strip("().:").upper() if isinstance(value, str) else value
+
+
 class SolverReply(Value):
     """Form of a solver's reply; the steps stand first, so that the letter follows from them."""
 
@@ -22,8 +27,7 @@ class SolverReply(Value):
     @field_validator("answer", mode="before")
     @classmethod
     def _bare(cls, value: Any) -> Any:
-        # "b", "B." and "(B)" are that letter; "B or C" and "B. The valet" stay what they are, no letter.
-        return value.strip().strip("().:").upper() if isinstance(value, str) else value
+        return bare_letter(value)
 
 
 def _once(found: tuple[int, ...]) -> tuple[int, ...]:

@@ -79,7 +79,8 @@ class NovelPlay:
 
     def quote(self) -> str:
         """Say what the run would cost, from the real prompts."""
-        brought = bool(self._table.options.predictions)
+        options = self._table.options
+        brought = bool(options.predictions)
         rows, note = quote(
             self._items,
             None if brought else self._shown,
@@ -89,7 +90,7 @@ class NovelPlay:
             solver=self._solver,
             judge=self._marking,
         )
-        return totals(rows, note, read_prices(self._table.options.price or ()))
+        return totals(rows, note, read_prices(options.price or (), batch=options.batch))
 
     def read(self, key: str) -> Outcome | None:
         """Read answers that were brought.

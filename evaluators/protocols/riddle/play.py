@@ -59,7 +59,7 @@ class RiddlePlay:
                 solver=self._solver,
                 judge=self._judge,
             ),
-            read_prices(options.price or ()),
+            read_prices(options.price or (), batch=options.batch),
         )
 
     def read(self, key: str) -> Outcome | None:

@@ -88,7 +88,7 @@ class SoupPlay:
             epochs=self._table.options.epochs,
             settings=self._settings,
             texts=self._texts,
-            prices=read_prices(self._table.options.price or ()),
+            prices=read_prices(self._table.options.price or (), batch=self._table.options.batch),
         )
 
     def read(self, key: str) -> Outcome | None:
