@@ -73,12 +73,8 @@ def hush() -> None:
     Its loggers are the caller's to silence: they are those of the standard library.
     """
     litellm = _litellm()
-    quiet: dict[str, object] = {
-        "set_verbose": False,
-        "log_raw_request_response": False,
-        "turn_off_message_logging": True,
-        "cache": None,
-    }
+    quiet: dict[str, object] = {"set_verbose": False, "log_raw_request_response": False}
+    quiet |= {"turn_off_message_logging": True, "cache": None}
     hooks = ["callbacks", "input_callback", "success_callback", "failure_callback", "service_callback"]
     hooks += ["_async_input_callback", "_async_success_callback", "_async_failure_callback"]
     for name, value in (quiet | {name: [] for name in hooks}).items():
@@ -173,10 +169,11 @@ def endpoint(model: Model) -> dict[str, Any]:
     """Where a model is called, in litellm's words."""
     if model.api_base is None:
         return {}
-    # A server of one's own often has no key, and the OpenAI client insists on one; a key goes to its own service only.
     service, slash, _ = model.name.partition("/")
-    key = os.environ.get(f"{service.upper()}_API_KEY" if slash else "OPENAI_API_KEY")
-    return {"api_base": model.api_base, "api_key": key or "none"}
+    if slash and service not in ("openai", "hosted_vllm"):
+        return {"api_base": model.api_base}  # litellm finds the key of that service, and sends it nowhere else
+    # A server of one's own often has no key, and the OpenAI client insists on one.
+    return {"api_base": model.api_base, "api_key": os.environ.get("OPENAI_API_KEY") or "none"}
 
 
 @lru_cache(maxsize=256)
