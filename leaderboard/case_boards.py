@@ -4,7 +4,6 @@ A board is a function of estimates alone, so that a sealed split, of which nothi
 """
 
 from collections.abc import Sequence
-from datetime import date
 from itertools import groupby
 from math import log10
 from typing import NamedTuple
@@ -19,16 +18,13 @@ from evaluators.people import percentile
 from evaluators.ppi import overlap_rank_spread
 from evaluators.store import Store
 from evaluators.values import Estimate, PublishedScore, Submission
-from leaderboard.case_analysis import trend
-from leaderboard.charts import Axis, Bar, bar, place
-from leaderboard.plots import Line, Series, Spot, line_plot, round_ticks, spot_plot
-from leaderboard.published import PublishedModel, read_published_models
+from leaderboard.case_published import SCALE, PrintedLine, by_date, day, levels, printed, trend_line, years
+from leaderboard.charts import Bar, bar, place
+from leaderboard.plots import Series, Spot, line_plot, round_ticks, spot_plot
+from leaderboard.published import read_published_models
 
 SAMPLES = "case-samples"
-SCALE = Axis(0, 3, (0, 1, 2, 3))
 SHOWN = 8  # curves in one drawing
-EXPERT = 1.6448536269514722  # standard deviations above the mean of people: the 95th percentile
-DAYS = 365.25
 ABOUT = {
     "watson-holmes": (
         "Watson & Holmes",
@@ -36,7 +32,6 @@ ABOUT = {
     ),
     "sample-case": ("Sample, cases", "Detective cases that this project wrote to try its own machinery."),
 }
-KINDS = {"rModel": "reasoning models", "cModel": "completion models"}
 
 
 class CaseLine(NamedTuple):
@@ -78,22 +73,6 @@ class CaseSection(NamedTuple):
     def ticks(self) -> tuple[tuple[int, str], ...]:
         """Where the whole grades stand on the scale."""
         return tuple((tick, place(SCALE, tick)) for tick in SCALE.ticks)
-
-
-class PrintedLine(NamedTuple):
-    """A row of the paper's table, people among models."""
-
-    model: str
-    human: bool
-    released: str
-    kind: str
-    progressive: str
-    final: str
-    overall: float
-    percentile: str
-    again: str  # the percentile, worked out here from the printed scores of the people
-    point: str
-    source: str
 
 
 class CaseBoard(NamedTuple):
@@ -183,8 +162,8 @@ def _board(split: str, benchmark: str, runs: Sequence[_Run], published: Sequence
         about,
         tuple(_section(key, group) for key, group in groups),
         cited,
-        _printed(cited, models),
-        _by_date(cited, models),
+        printed(cited, models),
+        by_date(cited, models),
     )
 
 
@@ -283,7 +262,7 @@ def _plots(
         if series:
             label = f"{title}: mean grade, 0 to 3, of {', '.join(s.name for s in series)}"
             found.append((title, line_plot(series, label=label, top=MOST, caption=caption)))
-    found += _by_cost(named, people)
+    found += _by_cost(named, people) + _by_release(named, people)
     legend = [(f"ds-c{n}", who) for _, who, n in named]
     return tuple(found), tuple(legend + ([("ds-people", "people, on average")] if people else []))
 
@@ -297,14 +276,6 @@ def _average(curves: Sequence[tuple[float | None, ...]], *, reverse: bool) -> li
     return [Series("people, on average", means, -1, reverse)]
 
 
-def _levels(people: Sequence[float]) -> list[Line]:
-    """The average person, and the 95th percentile of a normal population with these people's mean and deviation."""
-    if len(people) < 2:
-        return []
-    mean, spread = float(np.mean(people)), float(np.std(people))
-    return [Line(0, mean, "average person"), Line(0, mean + EXPERT * spread, "95th percentile of people")]
-
-
 def _by_cost(named: Sequence[tuple[_Run, str, int]], people: Sequence[float]) -> list[tuple[str, Markup]]:
     spots = []
     for run, who, n in named:
@@ -315,65 +286,21 @@ def _by_cost(named: Sequence[tuple[_Run, str, int]], people: Sequence[float]) ->
     if not spots:
         return []
     ticks = [(x, f"${10**x:g}") for x in round_ticks(min(s.x for s in spots), max(s.x for s in spots))]
-    lines = [*_levels(people), *_trend([(s.x, s.y) for s in spots], "trend over log cost")]
+    lines = [*levels(people), *trend_line([(s.x, s.y) for s in spots], "trend over log cost")]
     label = f"Overall score by cost of a case, logarithmic, of {len(spots)} models"
     drawn = spot_plot(spots, ticks=ticks, lines=lines, label=label, top=MOST, caption="US dollars a case")
     return [("Score by cost", drawn)]
 
 
-def _trend(points: Sequence[tuple[float, float]], name: str) -> list[Line]:
-    x, y = np.array(points).reshape(-1, 2).T
-    fitted = trend(x, y)
-    return [Line(fitted.slope, fitted.start, name, (float(x.min()), float(x.max())))] if fitted else []
-
-
-def _printed(cited: Sequence[PublishedScore], models: dict[str, PublishedModel]) -> tuple[PrintedLine, ...]:
-    scores = {(p.model, p.metric): p.score for p in cited}
-    humans = _printed_people(cited)
-    found = []
-    for p in (p for p in cited if p.metric == "overall"):
-        about = models.get(p.model)
-        again = f"{float(percentile(p.score, np.array(humans))):.0f}" if len(humans) > 1 else "–"
-        printed = {m: scores.get((p.model, m)) for m in ("progressive", "final", "percentile")}
-        cells = {m: "–" if v is None else f"{v:.0f}" if m == "percentile" else f"{v:.2f}" for m, v in printed.items()}
-        found.append(
-            PrintedLine(
-                p.model,
-                p.condition == "player=human",
-                about.released if about else "",
-                KINDS[about.kind].removesuffix("s") if about else "",
-                cells["progressive"],
-                cells["final"],
-                p.score,
-                cells["percentile"],
-                again,
-                place(SCALE, p.score),
-                p.table,
-            )
-        )
-    return tuple(sorted(found, key=lambda line: (-line.overall, line.model)))
-
-
-def _printed_people(cited: Sequence[PublishedScore]) -> list[float]:
-    """Overall scores of the paper's five people; their average is a row of its own and no person."""
-    people = [p for p in cited if p.condition == "player=human" and p.metric == "overall"]
-    return [p.score for p in people if not p.model.startswith("Average")]
-
-
-def _by_date(cited: Sequence[PublishedScore], models: dict[str, PublishedModel]) -> Markup | None:
-    dated = [(models[p.model], p.score) for p in cited if p.metric == "overall" and p.model in models]
-    if len(dated) < 2:
-        return None
-    spots, lines = [], _levels(_printed_people(cited))
-    for colour, (kind, name) in enumerate(KINDS.items()):
-        own = [(_year(m.released), score, m.model) for m, score in dated if m.kind == kind]
-        spots += [Spot(x, y, who, colour) for x, y, who in own]
-        lines += _trend([(x, y) for x, y, _ in own], f"trend of {name}")
-    ticks = [(x, f"{x:.0f}") for x in round_ticks(min(s.x for s in spots), max(s.x for s in spots))]
-    label = f"Overall score by release date of {len(spots)} published models, with trends and the level of people"
-    return spot_plot(spots, ticks=ticks, lines=lines, label=label, top=MOST, caption="released")
-
-
-def _year(day: str) -> float:
-    found = date.fromisoformat(day)
-    return found.year + (found - date(found.year, 1, 1)).days / DAYS
+def _by_release(named: Sequence[tuple[_Run, str, int]], people: Sequence[float]) -> list[tuple[str, Markup]]:
+    spots = []
+    for run, who, n in named:
+        if (released := day(run.submission.release_date)) is not None:
+            own = _overall(run)
+            spots.append(Spot(released, own.value, who, n, own.low, own.high))
+    if not spots:
+        return []
+    lines = [*levels(people), *trend_line([(s.x, s.y) for s in spots], "trend over release dates")]
+    label = f"Overall score by release date of {len(spots)} models"
+    drawn = spot_plot(spots, ticks=years(spots), lines=lines, label=label, top=MOST, caption="released")
+    return [("Score by release date", drawn)]

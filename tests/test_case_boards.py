@@ -37,7 +37,7 @@ def rising() -> dict[str, Grades]:
 def fill(store: Store, root: Path) -> None:
     split = built(root, [case(name, *size) for name, size in CASES.items()])
     store.write_split(split.manifest, split.items)
-    write(store, "Good", every(2), cost_usd=3.0, human={n: flat(3, *CASES[n]) for n in "ab"})
+    write(store, "Good", every(2), cost_usd=3.0, release_date="2025-06-10", human={n: flat(3, *CASES[n]) for n in "ab"})
     write(store, "Rising", rising(), cost_usd=0.3, model=SCRIPT)
     write(store, "Failing", {"a": every(3)["a"], "b": None})
     for n, person in enumerate(("Ada", "Ben", "Cy")):
@@ -89,6 +89,7 @@ def test_progress_is_aligned_at_the_start_and_at_the_end(board: CaseBoard) -> No
         "Grades after each location",
         "The same, counted from the end",
         "Score by cost",
+        "Score by release date",
     ]
     assert section.legend[-1] == ("ds-people", "people, on average")
 
@@ -154,7 +155,7 @@ def test_a_sealed_run_has_the_same_board_without_the_rest(board: CaseBoard) -> N
     assert [line.score for line in section.ranked] == ["2.00", "1.00", "0.00"]
     assert section.ranked[0].rank is not None
     assert section.ranked[0].percentile == "100", "3 deviations of people above their mean"
-    assert len(section.plots) == 3
+    assert len(section.plots) == 4
 
 
 def test_the_site_builds_with_cases_and_benchmarks_compared(tmp_path: Path) -> None:
