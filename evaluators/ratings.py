@@ -1,6 +1,7 @@
 """Every vote of a judge and label of a person on the attempts at a split, as columns."""
 
 import json
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +18,9 @@ FROM submissions s JOIN transcripts t USING (submission_id) JOIN verdicts v USIN
 LEFT JOIN items i ON i.split = s.split AND i.version = s.version AND i.item_id = t.item_id
 WHERE s.split = ? AND s.version = ? AND s.jury = ? AND v.score IS NOT NULL
     AND v.kind IN ('model', 'human') AND s.kind = 'model'
-ORDER BY s.submission_id, t.position, v.position"""
+{more} ORDER BY s.submission_id, t.position, v.position"""
+_LABELLED = "AND v.transcript_id IN (SELECT transcript_id FROM verdicts WHERE kind = 'human')"
+_OF_MODELS = "AND list_contains(?, s.submission_id)"
 
 _COSTS = """SELECT v.judge, avg(v.cost_usd) FROM submissions s JOIN verdicts v USING (submission_id)
 WHERE s.split = ? AND s.version = ? AND s.jury = ? AND s.kind = 'model' AND v.kind = 'model' AND v.cost_usd IS NOT NULL
@@ -47,7 +50,16 @@ class Ratings(NamedTuple):
         return float(MOST) if graded else 1.0
 
 
-def ratings(store: Store, split: str, version: str, jury: str, *, of: Part = "grade") -> Ratings:
+def ratings(
+    store: Store,
+    split: str,
+    version: str,
+    jury: str,
+    *,
+    of: Part = "grade",
+    labelled: bool = False,
+    only: Sequence[str] = (),
+) -> Ratings:
     """Read them in a fixed order.
 
     Args:
@@ -57,13 +69,15 @@ def ratings(store: Store, split: str, version: str, jury: str, *, of: Part = "gr
         jury: Name of the jury.
         of: `grade`: what was said of an attempt, or of each answer of a case, in its own unit. `mark`: yes or no to
             each part of it, where a part was asked for (a step, a point, the justification).
+        labelled: Only attempts that a person has labelled.
+        only: Names of the submissions to read; none: all.
 
     Returns:
         Ratings whose `transcript` and `item` name behind a # the part that is rated, where it is one.
     """
-    rows = [
-        row for row in store.query(_QUERY, [split, version, jury]).fetchall() if row[10] == "item" or place_of(row[10])
-    ]
+    query = _QUERY.format(more=f"{_LABELLED if labelled else ''} {_OF_MODELS if only else ''}")
+    values: list[str | Sequence[str]] = [split, version, jury, *([list(only)] if only else [])]
+    rows = [row for row in store.query(query, values).fetchall() if row[10] == "item" or place_of(row[10])]
     if of == "mark":
         rows = [
             (*row[:2], f"{row[2]}#{name}", f"{row[3]}#{name}", *row[4:9], float(found), name, row[11])

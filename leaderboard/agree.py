@@ -104,12 +104,12 @@ def agreements(
     Raises:
         ChoiceError: If no person labelled anything of it.
     """
-    r = rated(ratings(store, split, version, jury))
+    r = rated(ratings(store, split, version, jury, labelled=True))
     if np.isnan(r.human).all():
         raise ChoiceError(f"nothing of {split}@{version} under jury {jury!r} is labelled: label some answers first")
     rng = np.random.default_rng(seed)
     tables = _of(r, rng, resamples)
-    marks = rated(ratings(store, split, version, jury, of="mark"))
+    marks = rated(ratings(store, split, version, jury, of="mark", labelled=True))
     if marks.people and marks.judges:
         whole = _held(marks, "majority", settled(marks.jury, marks), rng=rng, resamples=resamples)
         tables.append(("Single marks, with people", HEADER, [*_raters(marks, rng, resamples), *whole]))

@@ -8,7 +8,7 @@ import numpy as np
 from evaluators.fit import ChoiceError
 from evaluators.ratings import ratings, verdict_costs
 from evaluators.store import Store
-from leaderboard.agree import Rated, agreements, published_for, rated
+from leaderboard.agree import agreements, published_for, rated
 from leaderboard.diagnose import Table
 from leaderboard.panels import HEADER, favours, panel_line, score_panels
 
@@ -19,6 +19,7 @@ MOST_PANELS = 30
 MOST_MODELS = 25  # whose intervals are averaged: those with most labels; a thousand would take minutes
 
 
+MOST_LABELS = 20_000  # beyond, a bootstrap would take minutes: only shares that agree have intervals
 MEANING = {
     "n": "ratings that both made",
     "exact %": "share on which both say the same",
@@ -34,6 +35,10 @@ MEANING = {
     "± like": "mean half-width for items like these",
     "labels/USD": "labels of people that a dollar of votes replaces",
 }
+
+_LABELS = """SELECT s.submission_id, count(*) FROM submissions s JOIN verdicts v USING (submission_id)
+WHERE s.split = ? AND s.version = ? AND s.jury = ? AND s.kind = 'model' AND v.kind = 'human' AND v.score IS NOT NULL
+GROUP BY s.submission_id ORDER BY count(*) DESC, s.submission_id"""
 
 
 class JuryView(NamedTuple):
@@ -59,7 +64,8 @@ def jury_views(store: Store) -> tuple[JuryView, ...]:
 
 def _view(store: Store, split: str, version: str, jury: str) -> JuryView:
     try:
-        found = agreements(store, split, version, jury, resamples=RESAMPLES)
+        _, labels = most_labelled(store, split, version, jury)
+        found = agreements(store, split, version, jury, resamples=RESAMPLES if labels <= MOST_LABELS else 0)
     except ChoiceError:
         return JuryView(split, version, jury, ())
     panels, without = _panels(store, split, version, jury)
@@ -68,7 +74,8 @@ def _view(store: Store, split: str, version: str, jury: str) -> JuryView:
 
 
 def _panels(store: Store, split: str, version: str, jury: str) -> tuple[Sequence[Table], str]:
-    r = _most_labelled(rated(ratings(store, split, version, jury)))
+    models, _ = most_labelled(store, split, version, jury)
+    r = rated(ratings(store, split, version, jury, only=models))
     labelled = np.unique(r.provider[~np.isnan(r.human)])
     if not r.judges or len(labelled) < 2:
         return (), "Panels are compared where judges have voted and answers of two makers are labelled."
@@ -89,12 +96,7 @@ def _panels(store: Store, split: str, version: str, jury: str) -> tuple[Sequence
     ), ""
 
 
-def _most_labelled(r: Rated) -> Rated:
-    """Only the models with most labels, in the order they had."""
-    names, place = np.unique(r.submission, return_inverse=True)
-    if len(names) <= MOST_MODELS:
-        return r
-    labels = np.bincount(place[~np.isnan(r.human)], minlength=len(names))
-    kept = np.isin(place, np.argsort(-labels, kind="stable")[:MOST_MODELS])
-    by_attempt = ("submission", "item", "votes", "labels", "provider", "cluster", "category", "length")
-    return r._replace(**{name: getattr(r, name)[kept] for name in by_attempt})
+def most_labelled(store: Store, split: str, version: str, jury: str) -> tuple[tuple[str, ...], int]:
+    """The submissions with most labels of people, `MOST_MODELS` of them at most, and how many labels there are."""
+    rows = store.query(_LABELS, [split, version, jury]).fetchall()
+    return tuple(str(name) for name, _ in rows[:MOST_MODELS]), sum(count for _, count in rows)

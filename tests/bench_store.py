@@ -38,7 +38,7 @@ INSERT INTO verdicts SELECT submission_id, 3 * position + n, transcript_id, judg
     score,
     if(score = 1, '{{"is_answer_correct": true, "is_justification_correct": true}}',
         '{{"is_answer_correct": false, "is_justification_correct": false}}'), NULL, NULL,
-    'The answer names the number that the riddle asks for, and its reason holds.'
+    'The answer names the number that the riddle asks for, and its reason holds.', 0.001
 FROM vote ORDER BY submission_id, position, n;
 INSERT INTO scores SELECT submission_id, transcript_id, 'both_correct', avg(score), false,
     '[' || string_agg('["' || judge || '", ' || score || '.0]', ', ' ORDER BY judge) || ']'

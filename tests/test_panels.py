@@ -10,7 +10,7 @@ from evaluators.store import Store, open_store, store_path
 from evaluators.values import Verdict
 from leaderboard.__main__ import main
 from leaderboard.agree import agreements, majority, rated
-from leaderboard.jury_page import _most_labelled
+from leaderboard.jury_page import most_labelled
 from leaderboard.pages import write_pages
 from leaderboard.panels import favours, panel_line, score_panels
 from leaderboard.published import read_published_agreements
@@ -178,17 +178,16 @@ def test_the_page_on_juries_shows_agreement_panels_and_who_is_favoured(store: Pa
 
 
 def test_of_many_models_the_page_compares_panels_on_those_with_most_labels() -> None:
-    votes = []
-    for n in range(30):
-        for k in range(4):
-            votes.append((f"{n:02}-{k}", "judge", "model", 1.0))
-            votes += [(f"{n:02}-{k}", "ada", "human", 1.0)] * (n >= 10 or k == 0)
-    found = rated(made_ratings(votes))
-    found = found._replace(submission=np.array([name[:2] for name in found.submission]))
-    kept = _most_labelled(found)
-    assert set(kept.submission) == {f"{n:02}" for n in [*range(5), *range(10, 30)]}
-    assert kept.votes.shape == (100, 1)
-    assert _most_labelled(kept) is kept
+    with open_store(":memory:") as made:
+        for n in range(30):
+            made.write_submission(*made_run(f"m{n:02}", ["3+", "3" if n < 10 else "0-"]), tier="scored-here")
+        models, labels = most_labelled(made, *KEY)
+        found = ratings(made, *KEY, only=models)
+        known = ratings(made, *KEY, labelled=True)
+    assert models == tuple(f"m{n:02}" for n in [*range(10, 30), *range(5)])
+    assert labels == 10 + 2 * 20
+    assert set(found.submission) == set(models)
+    assert len(set(known.transcript)) == 10 + 2 * 20
 
 
 def test_a_page_without_a_store_says_that_nothing_has_been_judged(tmp_path: Path) -> None:
