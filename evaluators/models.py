@@ -170,10 +170,11 @@ def endpoint(model: Model) -> dict[str, Any]:
     if model.api_base is None:
         return {}
     service, slash, _ = model.name.partition("/")
-    if slash and service not in ("openai", "hosted_vllm"):
+    keys = {"openai": os.environ.get("OPENAI_API_KEY"), "azure": os.environ.get("AZURE_API_KEY"), "hosted_vllm": None}
+    if slash and service not in keys:
         return {"api_base": model.api_base}  # litellm finds the key of that service, and sends it nowhere else
     # A server of one's own often has no key, and the OpenAI client insists on one.
-    return {"api_base": model.api_base, "api_key": os.environ.get("OPENAI_API_KEY") or "none"}
+    return {"api_base": model.api_base, "api_key": keys[service if slash else "openai"] or "none"}
 
 
 @lru_cache(maxsize=256)
