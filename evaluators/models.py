@@ -173,10 +173,13 @@ def endpoint(model: Model) -> dict[str, Any]:
     """Where a model is called, in litellm's words."""
     if model.api_base is None:
         return {}
-    # A server of one's own often has no key, and the OpenAI client insists on one; a key goes to its own service only.
-    service, slash, _ = model.name.partition("/")
-    key = os.environ.get(f"{service.upper()}_API_KEY" if slash else "OPENAI_API_KEY")
-    return {"api_base": model.api_base, "api_key": key or "none"}
+    found, service = {"api_base": model.api_base}, model.name.partition("/")[0]
+    # A server of one's own often has no key, and the OpenAI client insists on one; litellm finds other services' keys.
+    if service in {"openai", model.name}:
+        found["api_key"] = os.environ.get("OPENAI_API_KEY") or "none"
+    elif service == "hosted_vllm":
+        found["api_key"] = os.environ.get("HOSTED_VLLM_API_KEY") or "none"
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -294,16 +297,12 @@ def price(model: Model, usage: Usage, *, batch: bool = False) -> float | None:
     Args:
         batch: At the price of the provider's batch interface, half of the ordinary one where the table lists none.
     """
-    if usage.input_tokens is None or usage.output_tokens is None:
+    if usage.input_tokens is None or usage.output_tokens is None or not _listed(model.name):
         return None
-    if not _listed(model.name):
-        return None
-    litellm = _litellm()
+    litellm, cached = _litellm(), {"cached_tokens": usage.cached_tokens or 0}
     if batch:
         counted = litellm.Usage(
-            prompt_tokens=usage.input_tokens,
-            completion_tokens=usage.output_tokens,
-            prompt_tokens_details={"cached_tokens": usage.cached_tokens or 0},
+            prompt_tokens=usage.input_tokens, completion_tokens=usage.output_tokens, prompt_tokens_details=cached
         )
         name, served_by, _, _ = litellm.get_llm_provider(model.name, api_base=model.api_base)
         return float(sum(litellm.cost_calculator.batch_cost_calculator(counted, name, served_by)))

@@ -175,6 +175,7 @@ def test_other_routes_with_the_same_protocol_go_out_in_batches_too(
     write_made_split(tmp_path / "splits", 2)
     monkeypatch.setattr(batch_api, "FILE_POLL", 0)
     monkeypatch.setenv("OPENAI_API_KEY", "of another service")
+    monkeypatch.setenv("AZURE_API_KEY", "of this one")
     with BatchServer(answers, slow_files=route == "azure") as server:
         door = server.url.removesuffix("/v1") if route == "azure" else server.url
         asked = [word.replace("openai/", f"{route}/").replace(server.url, door) for word in options(tmp_path, server)]
