@@ -292,16 +292,12 @@ def price(model: Model, usage: Usage, *, batch: bool = False) -> float | None:
     Args:
         batch: At the price of the provider's batch interface, half of the ordinary one where the table lists none.
     """
-    if usage.input_tokens is None or usage.output_tokens is None:
+    if usage.input_tokens is None or usage.output_tokens is None or not _listed(model.name):
         return None
-    if not _listed(model.name):
-        return None
-    litellm = _litellm()
+    litellm, cached = _litellm(), {"cached_tokens": usage.cached_tokens or 0}
     if batch:
         counted = litellm.Usage(
-            prompt_tokens=usage.input_tokens,
-            completion_tokens=usage.output_tokens,
-            prompt_tokens_details={"cached_tokens": usage.cached_tokens or 0},
+            prompt_tokens=usage.input_tokens, completion_tokens=usage.output_tokens, prompt_tokens_details=cached
         )
         name, served_by, _, _ = litellm.get_llm_provider(model.name, api_base=model.api_base)
         return float(sum(litellm.cost_calculator.batch_cost_calculator(counted, name, served_by)))

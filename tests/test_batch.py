@@ -1,7 +1,9 @@
 """Batches of calls: the same bundle as a live run, whatever becomes of a batch, and nothing sent twice."""
 
+import gc
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,13 @@ from tests.servers.model_server import Answer, ModelServer
 from tests.test_submit import answers, digests, options
 
 BATCH = ("--batch", "--poll", "0")
+
+
+@pytest.fixture(autouse=True)
+def clients_end_here() -> Iterator[None]:
+    """litellm makes a client for every file and batch call and closes none: let them end now, not in a later test."""
+    yield
+    gc.collect()
 
 
 def without_command(folder: Path) -> tuple[dict[str, str], str]:
@@ -175,6 +184,7 @@ def test_other_routes_with_the_same_protocol_go_out_in_batches_too(
     write_made_split(tmp_path / "splits", 2)
     monkeypatch.setattr(batch_api, "FILE_POLL", 0)
     monkeypatch.setenv("OPENAI_API_KEY", "of another service")
+    monkeypatch.setenv("AZURE_API_KEY", "of this one")
     with BatchServer(answers, slow_files=route == "azure") as server:
         door = server.url.removesuffix("/v1") if route == "azure" else server.url
         asked = [word.replace("openai/", f"{route}/").replace(server.url, door) for word in options(tmp_path, server)]
