@@ -170,7 +170,8 @@ def endpoint(model: Model) -> dict[str, Any]:
     if model.api_base is None:
         return {}
     service, slash, _ = model.name.partition("/")
-    keys = {"openai": os.environ.get("OPENAI_API_KEY"), "azure": os.environ.get("AZURE_API_KEY"), "hosted_vllm": None}
+    keys = {"openai": os.environ.get("OPENAI_API_KEY"), "azure": os.environ.get("AZURE_API_KEY")}
+    keys["hosted_vllm"] = os.environ.get("HOSTED_VLLM_API_KEY")
     if slash and service not in keys:
         return {"api_base": model.api_base}  # litellm finds the key of that service, and sends it nowhere else
     # A server of one's own often has no key, and the OpenAI client insists on one.
