@@ -29,8 +29,9 @@ help:  ## List the targets
 	$(PY) -m pip download --quiet --require-hashes --no-deps --only-binary=:all: --python-version 3.12 --dest $@ --requirement requirements-schemas.txt
 	@touch $@
 
+# As many workers as cores; a worker that is done takes tests from another.
 test: .venv/ready  ## Run the tests
-	$(PY) -m pytest $(PYTEST_ARGS)
+	$(PY) -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 
 lint: .venv/ready  ## ruff and mypy --strict
 	$(BIN)/ruff check .

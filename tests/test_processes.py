@@ -30,6 +30,8 @@ from tests.servers.model_server import Answer, ModelServer
 from tests.test_submit import digests, options
 
 ITEMS = 20
+# Answers before the rest are held: so few that one worker, however far ahead, cannot have finished its share.
+EARLY = 8
 Playing = Callable[[dict[str, Any], int], Answer]
 Options = Callable[[ModelServer], list[str]]
 
@@ -132,14 +134,16 @@ def test_several_processes_make_the_same_bundle_within_the_limit_of_one(tmp_path
 
 def test_the_items_of_a_killed_worker_are_done_by_another(tmp_path: Path, alone: dict[str, str]) -> None:
     write_made_split(tmp_path / "splits", ITEMS)
-    with ModelServer(lambda *_: Answer(hold=len(server.requests) > 40)) as server, ThreadPoolExecutor() as pool:
+    with ModelServer(lambda *_: Answer(hold=len(server.requests) > EARLY)) as server, ThreadPoolExecutor() as pool:
 
         def disturb() -> None:
-            server.wait_for_requests(48, seconds=90)
-            os.kill(workers()[0], signal.SIGKILL)
-            # The new worker asks again for what the lost one had in flight, and for nothing else.
-            server.wait_for_requests(52, seconds=90)
-            server.release()
+            try:
+                server.wait_for_requests(EARLY + 8, seconds=90)
+                os.kill(workers()[0], signal.SIGKILL)
+                # The new worker asks again for what the lost one had in flight, and for nothing else.
+                server.wait_for_requests(EARLY + 12, seconds=90)
+            finally:
+                server.release()
 
         disturbed = pool.submit(disturb)
         assert submit(options(tmp_path, server, "--processes", "2", "--concurrency", "8")) == 0
@@ -154,17 +158,21 @@ def test_ctrl_c_twice_keeps_what_all_workers_paid_for_and_one_process_goes_on(
     # Once more while it waits for the calls on their way, which are held.
     monkeypatch.setattr(processes, "say_waiting", lambda _: os.kill(os.getpid(), signal.SIGINT))
     write_made_split(tmp_path / "splits", ITEMS)
-    with ModelServer(lambda *_: Answer(hold=len(server.requests) > 40)) as server, ThreadPoolExecutor() as pool:
+    with ModelServer(lambda *_: Answer(hold=len(server.requests) > EARLY)) as server, ThreadPoolExecutor() as pool:
 
         def disturb() -> None:
-            server.wait_for_requests(44, seconds=90)
+            try:
+                server.wait_for_requests(EARLY + 4, seconds=90)
+            except BaseException:
+                server.release()
+                raise
             os.kill(os.getpid(), signal.SIGINT)
 
         disturbed = pool.submit(disturb)
         assert submit(options(tmp_path, server, "--processes", "2", "--concurrency", "4")) == 3
         disturbed.result()
         assert "goes on from there" in capsys.readouterr().err
-        assert sum(len(held(path)) for path in worker_journals(tmp_path / "out")) == 40
+        assert sum(len(held(path)) for path in worker_journals(tmp_path / "out")) == EARLY
         server.release()
         assert submit(options(tmp_path, server)) == 0
         assert len(bodies(server)) - len(set(bodies(server))) == 4
@@ -175,12 +183,14 @@ def test_what_is_on_its_way_when_several_processes_are_stopped_is_kept(
     tmp_path: Path, alone: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_made_split(tmp_path / "splits", ITEMS)
-    with ModelServer(lambda *_: Answer(hold=len(server.requests) > 20)) as server, ThreadPoolExecutor() as pool:
+    with ModelServer(lambda *_: Answer(hold=len(server.requests) > EARLY)) as server, ThreadPoolExecutor() as pool:
 
         def disturb() -> None:
-            server.wait_for_requests(24, seconds=90)
-            os.kill(os.getpid(), signal.SIGINT)
-            server.release()
+            try:
+                server.wait_for_requests(EARLY + 4, seconds=90)
+                os.kill(os.getpid(), signal.SIGINT)
+            finally:
+                server.release()
 
         disturbed = pool.submit(disturb)
         assert submit(options(tmp_path, server, "--processes", "2", "--concurrency", "4")) == 3
