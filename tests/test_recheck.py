@@ -101,9 +101,11 @@ def test_a_judge_on_loopback_that_moved_is_told_and_one_that_did_not_is_left_in_
 ) -> None:
     with ModelServer(verdicts(0.0)) as server:
         assert recheck(asked(tmp_path, splits, server, "--sample", "20")) == 0
-        assert len(server.requests) == 3 * 20 * 2
+        paid = len(server.requests)
+        # Equal answers of two repeats are one question: asked once where the first reply is there before the second.
+        assert 3 * 20 < paid <= 3 * 20 * 2
         assert recheck(asked(tmp_path, splits, server, "--sample", "20")) == 0
-        assert len(server.requests) == 3 * 20 * 2, "the journal holds what was paid for"
+        assert len(server.requests) == paid, "the journal holds what was paid for"
     assert capsys.readouterr().out.count("has not moved") == 6
     with ModelServer(verdicts(0.25)) as server:
         assert recheck(asked(tmp_path, splits, server, "--sample", "60", "--round", "2")) == 1
