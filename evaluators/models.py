@@ -188,7 +188,7 @@ def route(model: Model) -> str:
     """Name under which litellm is asked for a model; records keep the model's own.
 
     Endpoints of one's own that speak OpenAI's protocol are reached by litellm's `hosted_vllm` route, which sends the
-    same request and sorts the same failures for about three quarters of the CPU time of its `openai` route
+    same request and sorts the same failures for about two thirds of the CPU time of its `openai` route
     (`make bench-run`). OpenAI's own models stay where they are: some take other options there.
     """
     prefix, _, name = model.name.partition("/")
