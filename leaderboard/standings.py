@@ -68,7 +68,8 @@ def _standing(store: Store, key: tuple[str, str, str], condition: str, data: Spl
     ranked = [e for e in estimates if (e.method, e.estimand) == ("lsre", LIKE) and e.tier in RANKED]
     if fits is None or not ranked:
         return Standing(tuple(estimates), {})
-    names, part = _categories(store.categories(*key[:2]), data)
+    items = int(fits.ranked.rows.item.max()) + 1
+    names, part = _categories(store.categories(*key[:2]), data, items=items)
     rng = np.random.default_rng(len(ranked))  # the same store gives the same pages
     column = [fits.ranked.names.index(e.submission_id) for e in ranked]
     draws = paired_draws(fits.ranked.fit, fits.ranked.rows, rng=rng, part=part)
@@ -99,14 +100,20 @@ def _places(like: Floats, these: Floats, groups: Sequence[int]) -> list[Place]:
     return [Place(*n, short[0][m].tobytes(), short[1][m].tobytes()) for m, n in enumerate(numbers)]
 
 
-def _categories(of_item: Mapping[str, str], data: Split) -> tuple[list[str], Ints | None]:
-    """Names of the categories, and that of each item in the order of `evaluators.fit.columns_of`."""
-    names = sorted(set(of_item.values()) - {""})
+def _categories(of_item: Mapping[str, str], data: Split, *, items: int) -> tuple[list[str], Ints | None]:
+    """Names of the categories, and that of each item in the order of `evaluators.fit.columns_of`.
+
+    Args:
+        of_item: Category of each item of the split.
+        data: All rows.
+        items: How many items the fit knows: those at the end of the order may have been attempted by nobody.
+    """
+    ids = sorted({str(i) for r in data.rows for i in r.item if i} | set(data.clusters))[:items]
+    own = [of_item.get(i, "") for i in ids] + [""] * (items - len(ids))
+    names = sorted(set(own) - {""})
     if len(names) < 2:
         return [], None
-    ids = sorted({str(i) for r in data.rows for i in r.item if i} | set(data.clusters))
-    number = {name: n for n, name in enumerate(names)}
-    return names, np.array([number.get(of_item.get(i, ""), -1) for i in ids])
+    return names, np.array([names.index(name) if name else -1 for name in own])
 
 
 def _by_category(
