@@ -1,8 +1,10 @@
 """One run: every attempt is solved and judged as it comes, a bounded number at a time."""
 
 import asyncio
+import gc
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from typing import NamedTuple, TypeVar
 
@@ -11,6 +13,8 @@ from evaluators.models import hang_up
 from evaluators.scores import SEATS
 from evaluators.spool import Spool
 from evaluators.values import Counts, Transcript, Verdict
+
+NEW_OBJECTS = 5000  # after which the collector looks at them: those of two or three calls
 
 # Items of one protocol: whoever solves and judges them takes just these.
 One = TypeVar("One", bound=Item)
@@ -33,7 +37,25 @@ def run_calls(work: Coroutine[None, None, Result]) -> Result:
         finally:
             await hang_up()
 
-    return asyncio.run(whole())
+    with calm_collector():
+        return asyncio.run(whole())
+
+
+@contextmanager
+def calm_collector() -> Iterator[None]:
+    """Keep the garbage collector off what was there before: litellm's modules are a million objects that stay.
+
+    Looking through them again and again took a quarter of a call's CPU time, in pauses that all calls waited for
+    (`make bench-run`). What calls leave behind is still collected, a few calls later.
+    """
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(NEW_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 async def run_attempts(
@@ -65,7 +87,7 @@ async def run_attempts(
         ServiceRefusedError, ServiceDownError, JournalError: The first of these ends the run; what was finished is in
             the journal.
     """
-    queue = iter(_lanes(todo, lane))
+    queue = _lanes(todo, lane)
     done = Spool(len(todo), on_disk=not sealed)
 
     async def mark(place: int, item: One, transcript: Transcript) -> None:
@@ -88,11 +110,12 @@ async def run_attempts(
 
 def _lanes(
     todo: Sequence[tuple[One, int]], lane: Callable[[One], str] | None
-) -> list[list[tuple[int, tuple[One, int]]]]:
-    placed = list(enumerate(todo))
+) -> Iterator[list[tuple[int, tuple[One, int]]]]:
+    """Lanes as they are needed, each attempt with its place: a run need not hold all its items."""
+    placed = enumerate(todo)
     if lane is None:
-        return [[attempt] for attempt in placed]
-    return [list(group) for _, group in groupby(placed, key=lambda attempt: lane(attempt[1][0]))]
+        return ([attempt] for attempt in placed)
+    return (list(group) for _, group in groupby(placed, key=lambda attempt: lane(attempt[1][0])))
 
 
 async def together(work: Callable[[], Coroutine[None, None, None]], workers: int) -> None:

@@ -13,6 +13,7 @@ from evaluators.journal import Journal, call_key
 from evaluators.limits import Gate, Limits, Service, ServiceDownError, Trouble
 from evaluators.models import AttemptFailed, Complete, ServiceRefusedError, attempt
 from evaluators.prices import Budget, Prices, estimate_tokens
+from evaluators.starts import Starts
 from evaluators.tally import Tally
 from evaluators.values import Message, Model, Reply, Usage
 
@@ -76,6 +77,7 @@ class Runner:
         self.on_change: Callable[[], None] = lambda: None
         self.on_stop: Callable[[int], None] = lambda _: None
         self._slots = asyncio.Semaphore(concurrency)
+        self._starts = Starts()
         self._attempts = attempts
         self._timeout = timeout
         self._shortest = shortest_wait
@@ -157,6 +159,7 @@ class Runner:
         call = await self._in_time(service.start(float(estimate_tokens(messages))))
         try:
             async with self._slots:
+                await self._starts.turn(self.concurrency)
                 reply = await self._pay(model, messages, schema, key, tries)
         except AttemptFailed as failed:
             crowded = failed.failure in {"rate_limited", "timeout"}
@@ -165,6 +168,7 @@ class Runner:
         except BaseException:
             service.drop(call)
             raise
+        self._starts.took(reply.seconds)
         service.done(call, tokens=_total(reply), trouble=None)
         return reply
 

@@ -184,11 +184,12 @@ class Ours:
     async def run(self, items: Sequence[Any]) -> int:
         from evaluators.journal import Journal
         from evaluators.progress import progress
-        from evaluators.run import run_attempts
+        from evaluators.run import calm_collector, run_attempts
         from evaluators.runner import Runner
 
         self.opened += 1
-        with Journal(self.folder / type(self).__name__ / f"{self.opened}.jsonl") as journal:
+        # A command has the collector so from its first call to its last; the other clients here have Python's own.
+        with calm_collector(), Journal(self.folder / type(self).__name__ / f"{self.opened}.jsonl") as journal:
             runner = Runner(journal, concurrency=self.flight)
             with progress(len(items), runner.tally, what="bench") as display:
                 runner.on_change = display.show
