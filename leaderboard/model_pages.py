@@ -6,7 +6,8 @@ from typing import NamedTuple
 from jinja2 import Environment
 
 from evaluators.values import Submission
-from leaderboard.boards import TIERS, Line, describe
+from leaderboard.boards import TIERS, Line, Section, describe
+from leaderboard.contests import Contest
 from leaderboard.evidence import slug
 from leaderboard.frame import Frame, heading
 from leaderboard.outputs import Outputs, digest
@@ -47,15 +48,17 @@ class Modelled(NamedTuple):
         return slug(self.name)
 
 
-def models(boards: Sequence[AnyBoard], history: History) -> tuple[Modelled, ...]:
-    """Every model of the boards, by name."""
+def models(boards: Sequence[AnyBoard], history: History, paired: Sequence[Contest] = ()) -> tuple[Modelled, ...]:
+    """Every model of the boards, by name; `paired` says which rows of theirs can be compared where."""
     found: dict[str, list[Result]] = {}
+    keys = {row.like.submission_id: contest.key for contest in paired for row in contest.rows}
     for board in boards:
         for section in board.sections:
             about = f"version {section.version}, {describe(section.condition)}, jury {section.jury}"
             for line in (*section.ranked, *section.self_reported):
                 place = getattr(line, "place", None)
-                key = getattr(section, "key", "") if place is not None else ""
+                key = section.key if isinstance(section, Section) and place is not None else ""
+                key = key or keys.get(line.like.submission_id, "")
                 opened = getattr(board, "open", False)
                 rows = len(section.ranked)
                 row = Result(board.title, board.split, opened, about, key, line, rows)

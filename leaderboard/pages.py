@@ -14,6 +14,7 @@ from leaderboard.boards import TIERS, Board
 from leaderboard.calibration import calibrations
 from leaderboard.case_boards import CaseBoard
 from leaderboard.charts import board_charts
+from leaderboard.contests import Contest
 from leaderboard.coverage import table
 from leaderboard.downloads import AGGREGATES, EVIDENCE, ITEMS, QUERIES
 from leaderboard.evidence import page_of, slug
@@ -38,6 +39,7 @@ def write_pages(
     *,
     store: Store | None = None,
     repository: str | None = None,
+    paired: Sequence[Contest] = (),
 ) -> None:
     """Write front page, boards, games, questions, benchmarks compared, juries, downloads, history, any re-analysis.
 
@@ -53,6 +55,7 @@ def write_pages(
         "tables": (*AGGREGATES, *EVIDENCE, *ITEMS),
         "benchmarks": BENCHMARKS,
         "sections": tuple((b, s) for b in riddles for s in b.sections if len(s.ranked) > 1 and s.ranked[0].place),
+        "paired": paired,
     }
     names = ["index", "data", "history", "compare", "calibration", "cite"]
     for name in [*names, "reanalysis"] if any(b.reread for b in boards) else names:
