@@ -95,6 +95,13 @@ CREATE TABLE games (
     game VARCHAR NOT NULL                  -- the whole SoupGame, JSON
 );
 
+-- What a player of a public case said at each stage; of a case that no manifest here calls public nothing is kept.
+CREATE TABLE stages (
+    submission_id VARCHAR NOT NULL,
+    transcript_id VARCHAR NOT NULL,
+    stages VARCHAR NOT NULL                -- JSON array of a list of answers a stage
+);
+
 -- What was shown of a novel for each answer: numbers, never text.
 CREATE TABLE readings (
     submission_id VARCHAR NOT NULL,

@@ -83,6 +83,14 @@ def contests(store: Store, boards: Sequence[object]) -> tuple[Contest, ...]:
     return tuple(found.values())
 
 
+def contests_of(
+    found: Sequence[Contest], split: str, section: SoupSection | NovelSection | CaseSection
+) -> tuple[Contest, ...]:
+    """Those of one section of a board."""
+    wanted = {(split, section.version, section.jury, condition) for condition in _alike(section)}
+    return tuple(c for c in found if (c.split, c.version, c.jury, c.condition) in wanted)
+
+
 def _alike(section: SoupSection | NovelSection | CaseSection) -> dict[str, list[Estimate]]:
     """Ranked rows by condition; of novels every setting is a condition of its own."""
     found: dict[str, list[Estimate]] = {}

@@ -27,6 +27,7 @@ EVIDENCE: Mapping[str, str] = MappingProxyType(
         "scores": "submission_id, transcript_id, metric",
         "labels": "submission_id, transcript_id, kind",
         "games": "submission_id, position",
+        "stages": "submission_id, transcript_id",
     }
 )
 ITEMS: Mapping[str, str] = MappingProxyType({"items": "split, version, position", "puzzles": "split, version, item"})

@@ -8,6 +8,7 @@ from evaluators.store import Store
 from leaderboard.api import write_api
 from leaderboard.contests import Contest
 from leaderboard.downloads import write_downloads
+from leaderboard.evidence import open_splits
 from leaderboard.explorer import write_explorer
 from leaderboard.feed import atom
 from leaderboard.frame import Frame
@@ -46,10 +47,9 @@ def write_generated(
     templates = environment()
     code = _code()
     framed = {kind: digest(code, frame.text) for kind, frame in frames.items()}
-    found = models(boards, history, paired)
+    found = models(boards, history, paired, opened={(s.split, s.version) for s in open_splits(store)})
     write_model_pages(found, frames["models"], templates, outputs, code=framed["models"])
-    titles = {b.split: b.title for b in boards}
-    write_explorer(store, titles, frames["items"], templates, outputs, code=framed["items"], shard_code=code)
+    write_explorer(store, boards, frames["items"], templates, outputs, code=framed["items"], shard_code=code)
     write_api(store, boards, paired, found, outputs, code=code)
     write_downloads(store, outputs, code=code)
     _write_cards(boards, found, outputs, code=code)

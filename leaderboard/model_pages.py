@@ -1,6 +1,6 @@
 """One page a model: every board it stands on, how it was run, what changed, and where the evidence is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from jinja2 import Environment
@@ -48,8 +48,21 @@ class Modelled(NamedTuple):
         return slug(self.name)
 
 
-def models(boards: Sequence[AnyBoard], history: History, paired: Sequence[Contest] = ()) -> tuple[Modelled, ...]:
-    """Every model of the boards, by name; `paired` says which rows of theirs can be compared where."""
+def models(
+    boards: Sequence[AnyBoard],
+    history: History,
+    paired: Sequence[Contest] = (),
+    *,
+    opened: Collection[tuple[str, str]] = (),
+) -> tuple[Modelled, ...]:
+    """Every model of the boards, by name.
+
+    Args:
+        boards: All boards.
+        history: The results changelog.
+        paired: Where rows of boards that are not of riddles can be compared.
+        opened: Split and version of the items that have pages.
+    """
     found: dict[str, list[Result]] = {}
     keys = {row.like.submission_id: contest.key for contest in paired for row in contest.rows}
     for board in boards:
@@ -59,9 +72,8 @@ def models(boards: Sequence[AnyBoard], history: History, paired: Sequence[Contes
                 place = getattr(line, "place", None)
                 key = section.key if isinstance(section, Section) and place is not None else ""
                 key = key or keys.get(line.like.submission_id, "")
-                opened = getattr(board, "open", False)
-                rows = len(section.ranked)
-                row = Result(board.title, board.split, opened, about, key, line, rows)
+                rows, shown = len(section.ranked), (board.split, section.version) in opened
+                row = Result(board.title, board.split, shown, about, key, line, rows)
                 found.setdefault(line.like.model, []).append(row)
     return tuple(
         Modelled(name, rows[0].line.like.provider, tuple(rows), _records(name, rows, history))

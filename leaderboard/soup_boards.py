@@ -7,13 +7,12 @@ from typing import NamedTuple, get_args
 import numpy as np
 
 from builders import BENCHMARKS
-from builders.values import Genre, Soup
-from evaluators.answers import SoupBelief, SoupTurn
+from builders.values import Genre
 from evaluators.estimate import RANKED
 from evaluators.estimate_means import estimate_means
 from evaluators.responders import ResponderCheck
 from evaluators.store import Store
-from evaluators.stored import Measured, Played
+from evaluators.stored import Measured
 from evaluators.values import Estimate, PublishedScore, Submission
 from leaderboard.charts import Axis, Bar, axis, bar, place
 
@@ -97,17 +96,6 @@ class Printed(NamedTuple):
     rows: tuple[tuple[str, str, tuple[PublishedScore | None, ...]], ...]  # player, configuration, cells
 
 
-class Game(NamedTuple):
-    """One game as its page shows it."""
-
-    anchor: str
-    model: str
-    puzzle: Soup
-    played: Played
-    score: str
-    steps: tuple[tuple[int, SoupTurn, SoupBelief | None], ...]  # turn number, turn, belief that was formed after it
-
-
 class SoupBoard(NamedTuple):
     """All that the page of a split of situation puzzles shows."""
 
@@ -119,7 +107,6 @@ class SoupBoard(NamedTuple):
     checks: tuple[ResponderCheck, ...]
     ablations: tuple[Ablated, ...]
     languages: tuple[ByLanguage, ...]
-    games: tuple[Game, ...]
     published: tuple[PublishedScore, ...]
 
     @property
@@ -176,7 +163,6 @@ def _board(
         store.responder_checks(split.rpartition("-")[2]),
         _ablations(sections, printed),
         (),
-        _games(store, split, mine),
         printed,
     )
 
@@ -331,29 +317,6 @@ def _languages(board: SoupBoard, boards: Sequence[SoupBoard]) -> tuple[ByLanguag
                 row = ByLanguage(line.like.model, alike, other.split.rpartition("-")[2], line.score, cells)
                 rows.setdefault((section.version, section.jury, alike, line.like.model), []).append(row)
     return tuple(row for group in rows.values() if len({r.language for r in group}) > 1 for row in group)
-
-
-def _games(store: Store, split: str, submissions: Sequence[Submission]) -> tuple[Game, ...]:
-    """The games whose puzzles may be shown; of a release without a licence there are none."""
-    models = {s.submission_id: s.model.name for s in submissions}
-    found: list[Game] = []
-    for version in sorted({s.version for s in submissions}):
-        puzzles = {p.id: p for p in store.puzzles(split, version)}
-        for played in store.played(split, version) if puzzles else ():
-            if played.submission_id not in models or played.item_id not in puzzles:
-                continue
-            beliefs = {b.turn: b for b in played.game.beliefs}
-            found.append(
-                Game(
-                    f"g{len(found) + 1}",
-                    models[played.submission_id],
-                    puzzles[played.item_id],
-                    played,
-                    "–" if played.overall is None else _points(played.overall),
-                    tuple((n, turn, beliefs.get(n)) for n, turn in enumerate(played.game.turns, start=1)),
-                )
-            )
-    return tuple(found)
 
 
 def lay_out(table: str, published: Sequence[PublishedScore]) -> Printed:

@@ -26,7 +26,7 @@
   };
   const settled = () => board.clusters.length > 0;
   const average = (values) => values.reduce((x, y) => x + y, 0) / values.length;
-  const known = (a, b) => a.scores.map((x, n) => [x, b.scores[n]]).filter(([x, y]) => x !== null && y !== null);
+  const shared = (a, b) => a.scores.map((x, n) => [x, b.scores[n]]).filter(([x, y]) => x !== null && y !== null);
   // One end of the interval, as paired_mean() of evaluators/means.py takes it: the variance is that of sums over stories.
   const limit = (lead, sign) => {
     if (board.t === null) return sign;
@@ -38,7 +38,7 @@
   };
   const ends = (a, b) => {
     const less = (x, y) => x.map((value, n) => (value - y[n]) / 1000);
-    return { low: less(a.low, b.high), high: less(a.high, b.low), both: known(a, b).map(([x, y]) => (x - y) / 1000) };
+    return { low: less(a.low, b.high), high: less(a.high, b.low), both: shared(a, b).map(([x, y]) => (x - y) / 1000) };
   };
   const pair = (a, b) => {
     if (!settled()) return { like: difference(a.like, b.like), these: difference(a.these, b.these) };
@@ -100,7 +100,7 @@
     const body = make("tbody");
     chosen.forEach((first, n) => chosen.slice(n + 1).forEach((second) => {
       const [a, b] = [loaded.get(first), loaded.get(second)];
-      const { like, these } = pair(a, b), both = known(a, b);
+      const { like, these } = pair(a, b), both = shared(a, b);
       const won = both.filter(([x, y]) => x > y).length, lost = both.filter(([x, y]) => x < y).length;
       body.append(make("tr", {},
         make("th", { scope: "row", class: "ds-name" }, make("bdi", { text: row(first).model }), make("small", { text: "minus" }), make("bdi", { text: row(second).model })),
