@@ -32,7 +32,7 @@ from evaluators.values import (
 if TYPE_CHECKING:
     import duckdb
 
-Values = Sequence[str | Sequence[str]] | Mapping[str, str | None]
+Values = Sequence[str | Sequence[str] | None] | Mapping[str, str | None]
 SCHEMA_VERSION = 5
 # A store that is gone when it is closed, and never spills to disk.
 IN_MEMORY = ":memory:"
@@ -182,17 +182,22 @@ class Store:
         parts = zip(*(np.split(values, starts[1:]) for values in whole), strict=True)
         return {str(name): Attempts(*part) for name, part in zip(names, parts, strict=False)}
 
-    def measured(self, split: str, version: str, jury: str) -> dict[str, Measured]:
-        """Every metric of every attempt at a split under one jury, by `submission_id`."""
+    def measured(
+        self, split: str, version: str, jury: str, *, only: Sequence[str] | None = None
+    ) -> dict[str, Measured]:
+        """Every metric of every attempt at a split under one jury, by `submission_id`; None: of all submissions."""
         query = """SELECT s.submission_id, t.transcript_id, coalesce(i.cluster, t.item_id), coalesce(i.category, ''),
                 c.metric, c.value
             FROM submissions s JOIN transcripts t USING (submission_id)
             LEFT JOIN items i ON i.split = s.split AND i.version = s.version AND i.item_id = t.item_id
             LEFT JOIN scores c ON c.submission_id = s.submission_id AND c.transcript_id = t.transcript_id
-            WHERE s.split = ? AND s.version = ? AND s.jury = ?
+            WHERE s.split = $1 AND s.version = $2 AND s.jury = $3
+                AND ($4::VARCHAR[] IS NULL OR list_contains($4::VARCHAR[], s.submission_id))
             ORDER BY s.submission_id, t.item_id, t.epoch, t.position, c.metric"""
         found: dict[str, dict[str, tuple[str, str, dict[str, float]]]] = {}
-        for name, attempt, cluster, category, metric, value in self._run(query, [split, version, jury]).fetchall():
+        for name, attempt, cluster, category, metric, value in self._run(
+            query, [split, version, jury, only]
+        ).fetchall():
             _, _, scores = found.setdefault(name, {}).setdefault(attempt, (cluster, category, {}))
             if metric is not None:
                 scores[metric] = value
@@ -211,6 +216,12 @@ class Store:
     def write_published_scores(self, rows: Sequence[PublishedScore]) -> None:
         """Put these scores of papers in place of all that the store holds."""
         self._replace(published_score_rows(rows), {})
+
+    def labelled(self, names: Sequence[str]) -> dict[str, int]:
+        """How many attempts of these submissions people labelled, by `submission_id`."""
+        query = """SELECT submission_id, count(*) FROM labels
+            WHERE kind = 'human' AND list_contains(?, submission_id) GROUP BY submission_id"""
+        return dict(self._run(query, [list(names)]).fetchall())
 
     def published_scores(self) -> tuple[PublishedScore, ...]:
         """Scores of papers by category or configuration, in the order of their tables."""
