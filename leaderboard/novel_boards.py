@@ -184,8 +184,7 @@ def _section(
         alike.setdefault(s.submission.condition, []).append(s.submission.submission_id)
     estimates = [e for c in sorted(alike) for e in in_order(known.figures, alike[c])]
     scale = axis([100 * x for e in estimates if e.metric == "accuracy" for x in (e.low, e.high)])
-    # Where contexts are cut, a model without one has nothing to be put beside.
-    groups = [g for g in groups_of([s.submission for s in stored]) if g[0] or "truncate=" not in condition]
+    groups = groups_of([s.submission for s in stored], condition)
     own: dict[str, dict[str, Estimate]] = {}
     for e in estimates:
         own.setdefault(e.submission_id, {})[e.metric] = e

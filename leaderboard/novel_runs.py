@@ -48,8 +48,11 @@ def said(submission: Submission, name: str) -> str | None:
     return found[0] if found else None
 
 
-def groups_of(submissions: Sequence[Submission]) -> list[Group]:
-    """Submissions of one model in the order of SETTINGS; contexts cut to another length make lines of their own."""
+def groups_of(submissions: Sequence[Submission], condition: str) -> list[Group]:
+    """The lines of a section: submissions of one model in the order of SETTINGS.
+
+    Contexts cut to another length make lines of their own.
+    """
     models: dict[str, dict[str, list[Submission]]] = {}
     for s in sorted(submissions, key=lambda s: (s.date, s.submission_id), reverse=True):
         models.setdefault(s.model.model_dump_json(), {}).setdefault(said(s, "setting") or "", []).append(s)
@@ -57,7 +60,8 @@ def groups_of(submissions: Sequence[Submission]) -> list[Group]:
     for settings in models.values():
         others = [next(iter(settings.get(name, [])), None) for name in SETTINGS[1:]]
         found += [(context, *others) for context in settings.get(SETTINGS[0], [None])]
-    return found
+    # Where contexts are cut, a model without one has nothing to be put beside.
+    return [group for group in found if group[0] or "truncate=" not in condition]
 
 
 def name_of(group: Group) -> str:
@@ -76,7 +80,7 @@ def kept_runs(store: Store, split: str, key: tuple[str, str], runs: Sequence[Sto
     """
     mine = [s.submission for s in runs if (s.submission.version, s.submission.jury) == key]
     sections = sorted({section_of(s) for s in mine})
-    groups = {name_of(g): g for own in sections for g in groups_of([s for s in mine if belongs(s, own)])}
+    groups = {name_of(g): g for own in sections for g in groups_of([s for s in mine if belongs(s, own)], own[2])}
 
     def make(names: Sequence[str]) -> dict[str, str]:
         rows: dict[str, list[Reading]] = {}
