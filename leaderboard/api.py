@@ -254,8 +254,8 @@ def _settled(row: Contender) -> ApiDraws:
 
 
 def _model(model: Modelled, outputs: Outputs, code: str) -> None:
-    runs = {r.submission.submission_id: r.submission for r in model.results}
-    found = tuple(e for r in model.results for e in (r.line.like, *getattr(r.line, "categories", ())))
+    runs = {run.submission_id: run for r in model.results for run in r.runs}
+    found = tuple(e for r in model.results for e in r.estimates)
     value = ApiModel(
         model=model.name,
         slug=model.slug,

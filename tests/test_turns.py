@@ -11,7 +11,7 @@ from builders.samples.soups import read_soups
 from builders.splits import make_split
 from evaluators.store import Store, open_store, store_path
 from leaderboard.build import build_site
-from leaderboard.evidence import OpenSplit, items, open_splits, shards
+from leaderboard.evidence import OpenSplit, items, open_splits, shards, slug
 from tests import test_soup_boards
 from tests.made_case import CASES, SCRIPT, built, case, flat, run
 from tests.made_readings import questions, write, write_split
@@ -127,6 +127,12 @@ def test_pages_of_puzzles_and_cases_hold_their_games_and_run_nothing(tmp_path: P
         assert not re.search(r"<script>alert|href=.javascript", text)
         assert not {"\u061c", "\u202e"} & set(text)
         assert "{{ 7*7 }}" in text
+    model = (site / f"models/{slug('Holmes')}.html").read_text(encoding="utf-8")
+    assert re.search(r"<dt>progressive</dt><dd>2\.00</dd>", model)
+    assert "compare.html?board=sample-case-1.0.0-" in model
+    assert "items/sample-case-1.0.0/index.html" in model
+    told = json.loads((site / f"api/v1/models/{slug('Holmes')}.json").read_text())
+    assert {"overall", "progressive", "final", "after 00"} <= {e["metric"] for e in told["estimates"]}
     board = (site / "sample-case.html").read_text(encoding="utf-8")
     assert "items/sample-case-1.0.0/index.html" in board
     assert re.search(r'compare\.html\?board=sample-case-1\.0\.0-\w{6}"', board)

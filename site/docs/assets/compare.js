@@ -117,6 +117,7 @@
     if (!board.items.length) return [];
     const all = board.items.map((item, k) => ({ item, page: board.pages[k], scores: chosen.map((id) => loaded.get(id).scores[k]) }));
     const spread = ({ scores }) => { const s = scores.filter((x) => x !== null); return s.length > 1 ? Math.max(...s) - Math.min(...s) : -1; };
+    if (!all.some((entry) => spread(entry) > 0)) return [];
     const body = make("tbody");
     const fill = (order) => {
       const sorted = [...all].sort(order).filter((entry) => spread(entry) > 0).slice(0, 200);
