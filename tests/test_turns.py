@@ -9,9 +9,10 @@ import pytest
 
 from builders.samples.soups import read_soups
 from builders.splits import make_split
+from evaluators.answers import SoupBelief, SoupTurn
 from evaluators.store import Store, open_store, store_path
 from leaderboard.build import build_site
-from leaderboard.evidence import OpenSplit, items, open_splits, shards, slug
+from leaderboard.evidence import OpenSplit, items, open_splits, page_of, shards, slug
 from tests import test_soup_boards
 from tests.made_case import CASES, SCRIPT, built, case, flat, run
 from tests.made_readings import questions, write, write_split
@@ -136,3 +137,27 @@ def test_pages_of_puzzles_and_cases_hold_their_games_and_run_nothing(tmp_path: P
     board = (site / "sample-case.html").read_text(encoding="utf-8")
     assert "items/sample-case-1.0.0/index.html" in board
     assert re.search(r'compare\.html\?board=sample-case-1\.0\.0-\w{6}"', board)
+
+
+def test_a_page_of_long_games_loads_in_under_300_kb_however_many_players_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = [SoupTurn(question="Did anybody in the house hear it? " * 4, answer="no") for _ in range(30)]
+    held = [
+        SoupBelief(turn=n, logic=("It was so. " * 9,) * 4, details=("A fact. " * 9,) * 6, conclusion="The whole. " * 50)
+        for n in range(5, 31, 5)
+    ]
+    long = test_soup_boards.game(turns=tuple(asked), beliefs=tuple(held))
+    monkeypatch.setattr(test_soup_boards, "game", lambda: long)
+    with open_store(store_path()) as store:
+        soups = [s for s in test_soup_boards.EVERY if s.language == "en"]
+        made = make_split("sample-soup-en", soups, version="1.0.0", sources=[read_soups()[1]])
+        store.write_split(made.manifest, made.items)
+        for n in range(20):
+            test_soup_boards.write(store, f"player-{n}", [0.5], condition="agent=full;responder=openai/host")
+        site = build_site(store, tmp_path / "out", fit=lambda _: None).parent
+    folder, name = site / "items/sample-soup-en-1.0.0", page_of(soups[0].id)
+    shown = [(folder / f"{name}.html").stat().st_size, (folder / f"{name}-0.json").stat().st_size]
+    scripts = sum(p.stat().st_size for p in (site / "assets").glob("*.js"))
+    assert sum(shown) + scripts < 300_000, shown
+    assert len(list(folder.glob(f"{name}-*.json"))) == 3
