@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from evaluators.estimate import FULL_LABELS, LEVEL, LIKE, RANKED
 from evaluators.means import cluster_mean, cluster_ppi
 from evaluators.people import percentile_interval
-from evaluators.ppi import Interval, overlap_rank_spread
+from evaluators.placed import placed
+from evaluators.ppi import Interval
 from evaluators.scores import FULL_MARKS, METRICS
 from evaluators.store import Store
 from evaluators.stored import Measured, Stored
@@ -69,9 +70,11 @@ def _stages(own: Measured, questions: Floats) -> tuple[tuple[str, int, Floats], 
     )
 
 
-def solvers(store: Store, split: str, version: str, jury: str) -> tuple[Solved, ...]:
-    """Everyone whose answers to a split one jury graded, models and people, by submission."""
-    measured = store.measured(split, version, jury)
+def solvers(
+    store: Store, split: str, version: str, jury: str, *, only: Sequence[str] | None = None
+) -> tuple[Solved, ...]:
+    """Everyone (or `only` these submissions) whose answers to a split one jury graded, models and people, in order."""
+    measured = store.measured(split, version, jury, only=only)
     stored = (s for s in store.submissions(split, version) if s.submission.jury == jury)
     return tuple(
         solved(s, measured[s.submission.submission_id]) for s in stored if s.submission.submission_id in measured
@@ -105,18 +108,16 @@ def estimate_cases(store: Store, split: str, version: str, jury: str, condition:
     everyone = solvers(store, split, version, jury)
     humans = people(everyone, condition)
     chosen = [s for s in everyone if (s.stored.submission.kind, s.stored.submission.condition) == ("model", condition)]
-    groups = [found for one in chosen if (found := _estimates(one, humans))]
-    groups.sort(key=lambda g: (-g[0].value, g[0].model, g[0].submission_id))
-    ranked = [g[0] for g in groups if g[0].tier in RANKED]
-    spread = overlap_rank_spread(np.array([e.low for e in ranked]), np.array([e.high for e in ranked]))
-    places = {e.submission_id: place for e, place in zip(ranked, spread, strict=True)}
-    for group in groups:
-        if place := places.get(group[0].submission_id):
-            group[0] = group[0].model_copy(update={"best_rank": place[0], "worst_rank": place[1]})
-    return tuple(e for group in groups for e in group)
+    return tuple(e for group in placed(estimate_player(one, humans) for one in chosen) for e in group)
 
 
-def _estimates(one: Solved, humans: Sequence[Solved]) -> list[Estimate]:
+def estimate_player(one: Solved, humans: Sequence[Solved]) -> tuple[Estimate, ...]:
+    """Estimate one player by itself, without ranks, `overall` first; empty where no grade is known.
+
+    Args:
+        one: The player.
+        humans: People whose answers were graded alike, for the percentile.
+    """
     s = one.stored.submission
     attempts = s.counts.expected - s.counts.missing
     # A case that was never attempted is one of its own, with as many questions as the others have.
@@ -130,13 +131,13 @@ def _estimates(one: Solved, humans: Sequence[Solved]) -> list[Estimate]:
             interval = _scaled(cluster_mean(values / MOST, (*clusters, *absent), level=LEVEL))
             found.append(_estimate(one, metric, interval, n=len(values), notes=_notes(one, values)))
     if not found:
-        return []
+        return ()
     human, jury = one.values["human overall"].ravel(), one.values["overall"].ravel()
     both = np.isfinite(human) & np.isfinite(jury)
     if len({case for case, take in zip(clusters, both, strict=True) if take}) > 1:
         interval = _scaled(cluster_ppi(human / MOST, jury / MOST, clusters, level=LEVEL))
         found.append(_estimate(one, "overall", interval, n=len(jury), method="ppi", n_human=int(both.sum())))
-    return [*found, *_curves(one), *_percentile(one, humans)]
+    return (*found, *_curves(one), *_percentile(one, humans))
 
 
 def _curves(one: Solved) -> list[Estimate]:

@@ -1,13 +1,11 @@
 """Published numbers of protocols with scores in [0, 1]: means with intervals clustered by story, and ranks."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluators.estimate import LEVEL, LIKE, RANKED
+from evaluators.estimate import LEVEL, LIKE
 from evaluators.means import cluster_geometric_mean, cluster_mean
-from evaluators.ppi import overlap_rank_spread
+from evaluators.placed import placed
 from evaluators.scores import COMPOSITES, METRICS
 from evaluators.store import Store
 from evaluators.stored import Measured, Stored
@@ -23,24 +21,17 @@ def estimate_means(store: Store, split: str, version: str, jury: str, condition:
     measured = store.measured(split, version, jury)
     stored = [s for s in store.submissions(split, version) if s.submission.jury == jury]
     chosen = [s for s in stored if (s.submission.kind, s.submission.condition) == ("model", condition)]
-    groups = [
-        _estimates(s, measured[s.submission.submission_id]) for s in chosen if s.submission.submission_id in measured
-    ]
-    groups = sorted((g for g in groups if g), key=lambda g: (-g[0].value, g[0].model, g[0].submission_id))
-    ranked = [g[0] for g in groups if g[0].tier in RANKED]
-    spread = overlap_rank_spread(np.array([e.low for e in ranked]), np.array([e.high for e in ranked]))
-    places = {e.submission_id: place for e, place in zip(ranked, spread, strict=True)}
-    return tuple(e for group in groups for e in _placed(group, places.get(group[0].submission_id)))
+    known = [(s, measured[s.submission.submission_id]) for s in chosen if s.submission.submission_id in measured]
+    return tuple(e for group in placed(estimate_run(s, own) for s, own in known) for e in group)
 
 
-def _placed(group: Sequence[Estimate], place: tuple[int, int] | None) -> Sequence[Estimate]:
-    if place is None:
-        return group
-    first = group[0].model_copy(update={"best_rank": place[0], "worst_rank": place[1]})
-    return [first, *group[1:]]
+def estimate_run(stored: Stored, own: Measured) -> tuple[Estimate, ...]:
+    """Estimate one submission by itself, without ranks: each metric, the headline first, and the headline by category.
 
-
-def _estimates(stored: Stored, own: Measured) -> list[Estimate]:
+    Args:
+        stored: The submission.
+        own: Its scores, from `Store.measured`.
+    """
     metrics = METRICS[stored.submission.protocol]
     missing = max(stored.submission.counts.expected - len(own.clusters), 0)
     found = [_estimate(stored, own, metric, missing, own.values[metric]) for metric in metrics if metric in own.values]
@@ -58,7 +49,7 @@ def _estimates(stored: Stored, own: Measured) -> list[Estimate]:
                 {},
             )
             found.append(_estimate(stored, inner, f"{headline}/{category}", 0, own.values[headline][inside]))
-    return [e for e in found if e is not None]
+    return tuple(e for e in found if e is not None)
 
 
 def _estimate(stored: Stored, own: Measured, metric: str, missing: int, *parts: NDArray[np.float64]) -> Estimate | None:

@@ -1,6 +1,6 @@
 """Estimates kept in the store beside the evidence they were made from, so that a build need not repeat them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -100,3 +100,60 @@ def keep_standings(
         for name, p in standing.places.items()
     ]
     store.keep({"standings": [(*key.values(), digest)], "estimates": list(rows), "places": list(places)}, key)
+
+
+def keep_figures(
+    store: Store,
+    key: tuple[str, str, str, str],
+    subjects: Mapping[str, Sequence[str]],
+    make: Callable[[Sequence[str]], Mapping[str, str]],
+    *,
+    code: Sequence[Path],
+) -> dict[str, str]:
+    """Figures of subjects as text: what the store keeps where it still holds, else what `make` makes, which is kept.
+
+    Args:
+        store: What to read, and where to keep them unless it is open for reading only.
+        key: Split, version, jury and kind; all subjects of a kind are asked for at once, others are forgotten.
+        subjects: By name of each, the submissions whose rows its figures are made from.
+        make: Makes the figures of the named subjects; called once, and only where some are missing.
+        code: What makes them; a change to any of these files makes them all out of date.
+    """
+    named = dict(zip(("split", "version", "jury", "kind"), key, strict=True))
+    marks, base = _marks(store, *key[:3]), sha256(b"".join(path.read_bytes() for path in code)).hexdigest()
+    sources = {
+        name: sha256("\n".join((base, *(marks.get(m, "") for m in members))).encode()).hexdigest()
+        for name, members in subjects.items()
+    }
+    query = """SELECT subject, digest, figures FROM figures
+        WHERE split = $split AND version = $version AND jury = $jury AND kind = $kind"""
+    rows = store.query(query, named).fetchall()
+    found = {name: text for name, digest, text in rows if sources.get(name) == digest}
+    missing = [name for name in subjects if name not in found]
+    if missing:
+        found |= make(missing)
+    if (missing or len(rows) > len(found)) and not store.read_only:
+        store.keep({"figures": [(*key, name, sources[name], text) for name, text in found.items()]}, named)
+    return found
+
+
+def _marks(store: Store, split: str, version: str, jury: str) -> dict[str, str]:
+    """By submission, a digest of all rows that are about it, and of the items' stories and categories."""
+    key = {"split": split, "version": version, "jury": jury}
+    items = store.query(_EVIDENCE[-1], key).fetchone()
+    rows = store.query(_MARKS, key).fetchall()
+    return {name: f"{items} {count} {total}" for name, count, total in rows}
+
+
+_MARKS = f"""
+    WITH said AS (
+        SELECT submission_id, hash(tier, submission) AS mark FROM submissions WHERE submission_id IN {_MINE}
+        UNION ALL SELECT submission_id, hash(transcript_id, item_id, epoch, failure, no_answer) FROM transcripts
+            WHERE submission_id IN {_MINE}
+        UNION ALL SELECT submission_id, hash(transcript_id, metric, value, by_rule) FROM scores
+            WHERE submission_id IN {_MINE}
+        UNION ALL SELECT submission_id, hash(transcript_id, kind, value) FROM labels WHERE submission_id IN {_MINE}
+        UNION ALL SELECT submission_id, hash(transcript_id, reading) FROM readings WHERE submission_id IN {_MINE}
+        UNION ALL SELECT submission_id, hash(transcript_id, judge, kind, unit, marks, score) FROM verdicts
+            WHERE submission_id IN {_MINE})
+    SELECT submission_id, count(*), sum(mark)::VARCHAR FROM said GROUP BY submission_id"""  # noqa: S608

@@ -1,6 +1,7 @@
 """The mean of scores in [0, 1] with an interval for items like these; items of one story stand or fall together."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,14 @@ from scipy.special import stdtrit
 from evaluators.ppi import Interval
 
 Floats = NDArray[np.float64]
+
+
+class Bounded(NamedTuple):
+    """One model's score on each item, mean of its repeats, in [0, 1]; every array has shape (n,)."""
+
+    point: Floats  # mean of the repeats that are known; NaN where none is
+    low: Floats  # with unknown repeats at 0
+    high: Floats  # with unknown repeats at 1
 
 
 def cluster_mean(values: Floats, clusters: Sequence[str], *, level: float = 0.95) -> Interval:
@@ -41,6 +50,38 @@ def cluster_mean(values: Floats, clusters: Sequence[str], *, level: float = 0.95
     low, _ = _limits(_filled(values, 0.0), clusters, level)
     _, high = _limits(_filled(values, 1.0), clusters, level)
     return Interval(point, low, high)
+
+
+def paired_mean(first: Bounded, second: Bounded, clusters: Sequence[str], *, level: float = 0.95) -> Interval:
+    """Estimate how far the first model's mean score lies above the second's on items like these.
+
+    The differences on the items are treated as `cluster_mean` treats scores, on a scale of twice the length: what both
+    models find easy or hard cancels, limits are cut to [-1, 1], and the standard error is at least 1/G. The point is
+    the mean over the items of which both scores are known; the interval's ends take unknown scores at their worst and
+    best for the first model.
+
+    Args:
+        first: Scores of the model whose lead is positive, shape (n,).
+        second: Scores of the other on the same items in the same order.
+        clusters: Story of each item, length n.
+        level: Coverage of the two-sided interval, in (0, 1).
+
+    Raises:
+        ValueError: If lengths differ or no item has both scores.
+    """
+    if not len(first.point) == len(second.point) == len(clusters):
+        raise ValueError(f"{len(first.point)} and {len(second.point)} scores with {len(clusters)} clusters")
+    lead = first.point - second.point
+    if not np.isfinite(lead).any():
+        raise ValueError("no item has a score of both; there is nothing to compare")
+    low, _ = _limits((1 + first.low - second.high) / 2, clusters, level)
+    _, high = _limits((1 + first.high - second.low) / 2, clusters, level)
+    return Interval(float(np.nanmean(lead)), 2 * low - 1, 2 * high - 1)
+
+
+def reach(clusters: int, *, level: float = 0.95) -> float | None:
+    """Quantile of Student's t that the intervals of this file reach out by; None with fewer than two clusters."""
+    return None if clusters < 2 else float(stdtrit(clusters - 1, (1 + level) / 2))
 
 
 def cluster_geometric_mean(first: Floats, second: Floats, clusters: Sequence[str], *, level: float = 0.95) -> Interval:

@@ -1,6 +1,7 @@
 """Answers to questions about novels as the store holds them, beside what was shown and what the jury found."""
 
 import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from builders.values import NovelQuestion
@@ -31,8 +32,10 @@ class Reading(NamedTuple):
         return sum(m.get(f"step_{step}", False) for m in self.marks) / max(1, len(self.marks))
 
 
-def readings(store: Store, split: str, version: str, jury: str) -> tuple[Reading, ...]:
-    """The answers to the questions of a split under one jury, by submission, item and repeat."""
+def readings(
+    store: Store, split: str, version: str, jury: str, *, only: Sequence[str] | None = None
+) -> tuple[Reading, ...]:
+    """Answers to the questions of a split under one jury, by submission, item and repeat; None: of all submissions."""
     query = """SELECT t.submission_id, t.item_id, t.epoch, coalesce(i.cluster, t.item_id), t.answer,
             t.justification, t.failure, a.value, r.value, n.reading, coalesce(m.marks, [])
         FROM transcripts t JOIN submissions s USING (submission_id)
@@ -43,8 +46,20 @@ def readings(store: Store, split: str, version: str, jury: str) -> tuple[Reading
         LEFT JOIN (SELECT submission_id, transcript_id, list(marks ORDER BY position) AS marks FROM verdicts
             WHERE kind = 'model' AND unit = 'item' AND score IS NOT NULL GROUP BY submission_id, transcript_id) m
             USING (submission_id, transcript_id)
-        WHERE s.split = ? AND s.version = ? AND s.jury = ? ORDER BY t.submission_id, t.item_id, t.epoch"""
-    return tuple(_reading(*row) for row in store.query(query, [split, version, jury]).fetchall())
+        WHERE s.split = $1 AND s.version = $2 AND s.jury = $3
+            AND ($4::VARCHAR[] IS NULL OR list_contains($4::VARCHAR[], s.submission_id))
+        ORDER BY t.submission_id, t.item_id, t.epoch"""
+    return tuple(_reading(*row) for row in store.query(query, [split, version, jury, only]).fetchall())
+
+
+def letters(store: Store, names: Sequence[str]) -> tuple[tuple[str, str, float], ...]:
+    """Novel, question and accuracy of every answer of these submissions that has one."""
+    query = """SELECT coalesce(i.cluster, t.item_id), t.item_id, c.value
+        FROM transcripts t JOIN submissions s USING (submission_id)
+        JOIN (FROM scores WHERE metric = 'accuracy') c USING (submission_id, transcript_id)
+        LEFT JOIN items i ON i.split = s.split AND i.version = s.version AND i.item_id = t.item_id
+        WHERE list_contains(?, t.submission_id) ORDER BY ALL"""
+    return tuple((str(novel), str(item), float(value)) for novel, item, value in store.query(query, [names]).fetchall())
 
 
 def questions(store: Store, split: str, version: str) -> tuple[NovelQuestion, ...]:

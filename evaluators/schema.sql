@@ -95,6 +95,13 @@ CREATE TABLE games (
     game VARCHAR NOT NULL                  -- the whole SoupGame, JSON
 );
 
+-- What a player of a public case said at each stage; of a case that no manifest here calls public nothing is kept.
+CREATE TABLE stages (
+    submission_id VARCHAR NOT NULL,
+    transcript_id VARCHAR NOT NULL,
+    stages VARCHAR NOT NULL                -- JSON array of a list of answers a stage
+);
+
 -- What was shown of a novel for each answer: numbers, never text.
 CREATE TABLE readings (
     submission_id VARCHAR NOT NULL,
@@ -137,7 +144,7 @@ CREATE TABLE published (
     row VARCHAR NOT NULL                   -- the whole Published, JSON
 );
 
--- Derived from all of the above by leaderboard/standings.py, and made again where `digest` no longer fits.
+-- Derived from all of the above by leaderboard/standings.py and figures.py, and made again where `digest` no longer fits.
 CREATE TABLE standings (
     split VARCHAR NOT NULL,
     version VARCHAR NOT NULL,
@@ -158,7 +165,7 @@ CREATE TABLE estimates (
     metric VARCHAR NOT NULL,
     estimand VARCHAR NOT NULL,
     method VARCHAR NOT NULL,
-    value DOUBLE NOT NULL,                 -- shares in [0, 1]
+    value DOUBLE NOT NULL,                 -- shares in [0, 1]; of cases grades from 0 to 3
     low DOUBLE NOT NULL,
     high DOUBLE NOT NULL,
     n INTEGER NOT NULL,
@@ -166,6 +173,17 @@ CREATE TABLE estimates (
     best_rank INTEGER,
     worst_rank INTEGER,
     estimate VARCHAR NOT NULL              -- the whole Estimate, JSON
+);
+
+-- What leaderboard/figures.py worked out of single submissions, so that only new or changed ones are worked out again.
+CREATE TABLE figures (
+    split VARCHAR NOT NULL,
+    version VARCHAR NOT NULL,
+    jury VARCHAR NOT NULL,
+    kind VARCHAR NOT NULL,                 -- what sort of figures they are
+    subject VARCHAR NOT NULL,              -- the submission, or those of one line of a board
+    digest VARCHAR NOT NULL,               -- of their rows and of the code
+    figures VARCHAR NOT NULL               -- JSON
 );
 
 -- What ranks, ties and differences of a ranked row come from: joint draws of its score, shared with all rows beside it.

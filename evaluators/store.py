@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from builders.values import Soup, SplitManifest
-from evaluators.answers import SoupGame
+from builders.values import SplitManifest
 from evaluators.responders import ResponderCheck
 from evaluators.scores import seats_of
 from evaluators.store_errors import explain
-from evaluators.stored import Attempts, Measured, Played, Sealed, Stored, Votes
+from evaluators.stored import Attempts, Measured, Sealed, Stored, Votes
 from evaluators.tables import Item, Row, published_rows, published_score_rows, split_rows, submission_rows
 from evaluators.values import (
     Estimate,
@@ -33,13 +32,13 @@ from evaluators.values import (
 if TYPE_CHECKING:
     import duckdb
 
-Values = Sequence[str | Sequence[str]] | Mapping[str, str | None]
-SCHEMA_VERSION = 4
+Values = Sequence[str | Sequence[str] | None] | Mapping[str, str | None]
+SCHEMA_VERSION = 5
 # A store that is gone when it is closed, and never spills to disk.
 IN_MEMORY = ":memory:"
 TABLES = (
     *("splits", "items", "puzzles", "submissions", "transcripts", "verdicts", "scores", "labels", "games"),
-    *("readings", "sealed"),
+    *("stages", "readings", "sealed"),
     *("responder_checks", "published", "published_scores"),
 )
 
@@ -111,10 +110,12 @@ class Store:
             StoreError: If the store cannot be written; then it holds what it held before. If the split is sealed, and
                 the store on disk.
         """
-        if str(self.path) != IN_MEMORY and self._is_sealed(submission):
+        manifests = self._manifests(submission)
+        if str(self.path) != IN_MEMORY and any(m.sealed for m in manifests):
             raise StoreError(f"{submission.ref} is sealed: a store on disk takes of it what `write_sealed` writes")
         seats = None if tier == "released" else seats_of(submission)
-        rows = submission_rows(submission, transcripts, verdicts, tier=tier, seats=seats)
+        public = any(m.visibility == "public" for m in manifests)
+        rows = submission_rows(submission, transcripts, verdicts, tier=tier, seats=seats, public=public)
         self._replace(rows, {"submission_id": submission.submission_id})
 
     def write_sealed(self, submission: Submission, estimates: Sequence[Estimate], *, tier: Tier) -> None:
@@ -133,14 +134,15 @@ class Store:
             for s, tier, found in rows
         )
 
-    def _is_sealed(self, submission: Submission) -> bool:
+    def _manifests(self, submission: Submission) -> list[SplitManifest]:
+        """Of the submission's split, as far as it is known here."""
         query = "SELECT manifest FROM splits WHERE split = ? AND version = ?"
         held = self._run(query, [submission.split, submission.version]).fetchall()
-        return any(SplitManifest.model_validate_json(text).sealed for (text,) in held)
+        return [SplitManifest.model_validate_json(text) for (text,) in held]
 
     def remove_submission(self, submission_id: str) -> None:
         """Take a submission and its evidence out; nothing happens where there is none of that name."""
-        tables = ("submissions", "transcripts", "verdicts", "scores", "labels", "readings", "sealed")
+        tables = ("submissions", "transcripts", "verdicts", "scores", "labels", "games", "stages", "readings", "sealed")
         self._replace({table: [] for table in tables}, {"submission_id": submission_id})
 
     def write_published(self, rows: Sequence[Published]) -> None:
@@ -180,36 +182,26 @@ class Store:
         parts = zip(*(np.split(values, starts[1:]) for values in whole), strict=True)
         return {str(name): Attempts(*part) for name, part in zip(names, parts, strict=False)}
 
-    def measured(self, split: str, version: str, jury: str) -> dict[str, Measured]:
-        """Every metric of every attempt at a split under one jury, by `submission_id`."""
+    def measured(
+        self, split: str, version: str, jury: str, *, only: Sequence[str] | None = None
+    ) -> dict[str, Measured]:
+        """Every metric of every attempt at a split under one jury, by `submission_id`; None: of all submissions."""
         query = """SELECT s.submission_id, t.transcript_id, coalesce(i.cluster, t.item_id), coalesce(i.category, ''),
                 c.metric, c.value
             FROM submissions s JOIN transcripts t USING (submission_id)
             LEFT JOIN items i ON i.split = s.split AND i.version = s.version AND i.item_id = t.item_id
             LEFT JOIN scores c ON c.submission_id = s.submission_id AND c.transcript_id = t.transcript_id
-            WHERE s.split = ? AND s.version = ? AND s.jury = ?
+            WHERE s.split = $1 AND s.version = $2 AND s.jury = $3
+                AND ($4::VARCHAR[] IS NULL OR list_contains($4::VARCHAR[], s.submission_id))
             ORDER BY s.submission_id, t.item_id, t.epoch, t.position, c.metric"""
         found: dict[str, dict[str, tuple[str, str, dict[str, float]]]] = {}
-        for name, attempt, cluster, category, metric, value in self._run(query, [split, version, jury]).fetchall():
+        for name, attempt, cluster, category, metric, value in self._run(
+            query, [split, version, jury, only]
+        ).fetchall():
             _, _, scores = found.setdefault(name, {}).setdefault(attempt, (cluster, category, {}))
             if metric is not None:
                 scores[metric] = value
         return {name: _columns(list(attempts.values())) for name, attempts in found.items()}
-
-    def played(self, split: str, version: str) -> tuple[Played, ...]:
-        """The games on a split, by submission, item and repeat."""
-        query = """SELECT g.submission_id, g.item_id, g.epoch, t.answer, t.failure, c.value, g.game
-            FROM games g JOIN submissions s USING (submission_id)
-            JOIN transcripts t USING (submission_id, transcript_id)
-            LEFT JOIN (FROM scores WHERE metric = 'overall') c USING (submission_id, transcript_id)
-            WHERE s.split = ? AND s.version = ? ORDER BY g.submission_id, g.item_id, g.epoch"""
-        rows = self._run(query, [split, version]).fetchall()
-        return tuple(Played(*row)._replace(game=SoupGame.model_validate_json(row[-1])) for row in rows)
-
-    def puzzles(self, split: str, version: str) -> tuple[Soup, ...]:
-        """The puzzles of a split that may be shown, in its order."""
-        query = "SELECT item FROM puzzles WHERE split = ? AND version = ? ORDER BY rowid"
-        return tuple(Soup.model_validate_json(text) for (text,) in self._run(query, [split, version]).fetchall())
 
     def write_responder_check(self, check: ResponderCheck) -> None:
         """Put a check in place of what the store holds of that model and language."""
@@ -224,6 +216,12 @@ class Store:
     def write_published_scores(self, rows: Sequence[PublishedScore]) -> None:
         """Put these scores of papers in place of all that the store holds."""
         self._replace(published_score_rows(rows), {})
+
+    def labelled(self, names: Sequence[str]) -> dict[str, int]:
+        """How many attempts of these submissions people labelled, by `submission_id`."""
+        query = """SELECT submission_id, count(*) FROM labels
+            WHERE kind = 'human' AND list_contains(?, submission_id) GROUP BY submission_id"""
+        return dict(self._run(query, [list(names)]).fetchall())
 
     def published_scores(self) -> tuple[PublishedScore, ...]:
         """Scores of papers by category or configuration, in the order of their tables."""

@@ -1,11 +1,10 @@
-"""What the store gives back: submissions, attempts, votes and games as it holds them."""
+"""What the store gives back: submissions, attempts and votes as it holds them."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluators.answers import SoupGame
 from evaluators.values import Estimate, Submission, Tier
 
 
@@ -41,18 +40,6 @@ class Measured(NamedTuple):
     clusters: tuple[str, ...]  # story of each attempt; its item where the split is not stored
     categories: tuple[str, ...]  # empty where the split is not stored
     values: dict[str, NDArray[np.float64]]  # by metric, shape (attempts,); NaN where it is unknown
-
-
-class Played(NamedTuple):
-    """A game with the attempt it belongs to."""
-
-    submission_id: str
-    item_id: str
-    epoch: int
-    conclusion: str | None
-    failure: str | None
-    overall: float | None
-    game: SoupGame
 
 
 class Votes(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Protocol
 
-from builders.values import NovelQuestion, Riddle, Soup, SplitManifest
+from builders.values import Case, NovelQuestion, Riddle, Soup, SplitManifest
 from evaluators.answers import CaseAnswer, SoupGame
 from evaluators.grades import grades
 from evaluators.grades import scores as score_case
@@ -40,7 +40,7 @@ def split_rows(manifest: SplitManifest, items: Sequence[Item]) -> dict[str, list
     texts: list[Row] = [
         (manifest.split, manifest.version, i.model_dump_json(exclude={"image"}))
         for i in items
-        if shown and isinstance(i, Riddle | Soup | NovelQuestion)
+        if shown and isinstance(i, Riddle | Soup | NovelQuestion | Case)
     ]
     return {
         "puzzles": texts,
@@ -56,8 +56,11 @@ def submission_rows(
     *,
     tier: Tier,
     seats: int | None,
+    public: bool = False,
 ) -> dict[str, list[Row]]:
     """Rows of the tables that hold a submission, with the scores and labels that its verdicts make.
+
+    Only where the split is known to be `public` is there a row of what was said about a case.
 
     Raises:
         ValueError: If a verdict is about no transcript of the submission.
@@ -97,6 +100,7 @@ def submission_rows(
         "verdicts": [(name, n, *_verdict(v)) for n, v in enumerate(verdicts)],
         "scores": scores,
         "games": [(name, n, t.transcript_id, t.item_id, t.epoch, game.model_dump_json()) for n, t, game in games],
+        "stages": [(name, t.transcript_id, _stages(t)) for t in transcripts if public and _stages(t)],
         "readings": [(name, t.transcript_id, t.novel.model_dump_json()) for t in transcripts if t.novel is not None],
         "labels": labels,
     }
@@ -125,6 +129,11 @@ def _case_scores(name: str, transcript: Transcript, verdicts: Sequence[Verdict],
         for metric, value in found.items()
         if isfinite(value)
     ]
+
+
+def _stages(transcript: Transcript) -> str:
+    """Answers of a case by stage; empty where there are none."""
+    return json.dumps(transcript.answer.stages) if isinstance(transcript.answer, CaseAnswer) else ""
 
 
 def published_rows(rows: Sequence[Published]) -> dict[str, list[Row]]:

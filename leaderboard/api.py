@@ -9,9 +9,12 @@ import numpy as np
 from pydantic import Field
 
 from builders.values import Name, Value, Version
+from evaluators.means import reach
+from evaluators.ppi import Interval
 from evaluators.store import Store
 from evaluators.values import Estimate, Submission, Tier
 from leaderboard.boards import Board, Line, Section
+from leaderboard.contests import Contender, Contest
 from leaderboard.evidence import open_splits, page_of, slug, vectors
 from leaderboard.model_pages import Modelled
 from leaderboard.outputs import Outputs, digest
@@ -63,19 +66,31 @@ class ApiCompare(Value):
     pages: tuple[str, ...] = Field(description="Page of each item, without its ending, in `item_pages`.")
     item_pages: str = Field(description="Folder of the items' pages; empty where they are sealed.")
     rows: tuple[ApiRow, ...]
+    most: float = Field(1, description="What a share of 1 is shown as: 3 where answers are graded from 0 to 3.")
+    clusters: tuple[int, ...] = Field(
+        (), description="Story of each item, numbered from 0, where scores are the jury's own; else empty."
+    )
+    t: float | None = Field(
+        None,
+        description="Student's t for the 95 % interval of a difference: the mean over the items, its variance that of "
+        "sums over stories. None: rows have draws, or there is one story only.",
+    )
 
 
 class ApiDraws(Value):
-    """A row's joint draws: `/api/v1/compare/<key>/<submission_id>.json`.
+    """A row's scores: `/api/v1/compare/<key>/<submission_id>.json`.
 
-    Draw number d of every row of a section belongs together: subtract them draw by draw, and the 2.5 % and 97.5 %
-    quantiles of what is left are the interval of the difference.
+    Where scores are estimated from labels there are joint draws. Draw number d of every row of a section belongs
+    together: subtract them draw by draw, and the 2.5 % and 97.5 % quantiles of what is left are the interval of the
+    difference. Where scores are the jury's own, `like` and `these` are empty.
     """
 
     submission_id: str
     like: str = Field(description="Score on items like these: base64 of little-endian uint16; 65535 is a share of 1.")
     these: str = Field(description="Score on these items, in the same form.")
     scores: tuple[int | None, ...] = Field(description="Score on each item in thousandths; null: unknown.")
+    low: tuple[int, ...] = Field((), description="With unknown attempts at 0; empty: every attempt is known.")
+    high: tuple[int, ...] = Field((), description="With unknown attempts at 1.")
 
 
 class ApiModel(Value):
@@ -101,13 +116,19 @@ def schema() -> str:
 
 
 def write_api(
-    store: Store, boards: Sequence[AnyBoard], models: Sequence[Modelled], outputs: Outputs, *, code: str
+    store: Store,
+    boards: Sequence[AnyBoard],
+    paired: Sequence[Contest],
+    models: Sequence[Modelled],
+    outputs: Outputs,
+    *,
+    code: str,
 ) -> None:
-    """Write every document of the API."""
+    """Write every document of the API; `paired` are the contests of the boards that are not of riddles."""
     sections = [(b, s) for b in boards if isinstance(b, Board) for s in b.sections if _compared(s)]
     index = ApiIndex(
         boards=tuple(b.split for b in boards),
-        sections=tuple(_section(b, s) for b, s in sections),
+        sections=(*(_section(b, s) for b, s in sections), *(_contest_section(c) for c in paired)),
         models=tuple(m.slug for m in models),
     )
     _put(outputs, "api/v1/index.json", index, code)
@@ -119,6 +140,8 @@ def write_api(
         split = opened.get((board.split, section.version))
         found = vectors(store, split, section.jury, section.condition) if split else ([], {})
         _compare(board, section, found, outputs, code)
+    for contest in paired:
+        _contest(contest, outputs, code)
 
 
 def _put(outputs: Outputs, name: str, value: Value, code: str) -> None:
@@ -173,28 +196,66 @@ def _compare(
 
 
 def _row(line: Line) -> ApiRow:
-    e, place = line.like, line.place
-    assert place is not None
+    assert line.place is not None
+    return _api_row(line.like, Interval(line.place.lead, line.place.low, line.place.high))
+
+
+def _api_row(e: Estimate, lead: Interval, most: float = 1.0) -> ApiRow:
     return ApiRow(
         submission_id=e.submission_id,
         model=e.model,
         slug=slug(e.model),
         provider=e.provider,
         tier=e.tier,
-        score=e.value,
-        low=e.low,
-        high=e.high,
+        score=e.value / most,
+        low=e.low / most,
+        high=e.high / most,
         best_rank=e.best_rank,
         worst_rank=e.worst_rank,
-        lead=place.lead,
-        lead_low=place.low,
-        lead_high=place.high,
+        lead=lead.point,
+        lead_low=lead.low,
+        lead_high=lead.high,
+    )
+
+
+def _contest_section(c: Contest) -> ApiSection:
+    about = {"split": c.split, "version": c.version, "condition": c.condition, "jury": c.jury}
+    return ApiSection.model_validate({"key": c.key, **about, "models": len(c.rows)})
+
+
+def _contest(c: Contest, outputs: Outputs, code: str) -> None:
+    stories = {name: n for n, name in enumerate(dict.fromkeys(c.clusters))}
+    head = ApiCompare(
+        section=_contest_section(c),
+        items=tuple(unit.label for unit in c.units),
+        pages=tuple(page_of(unit.item_id) for unit in c.units),
+        item_pages=f"items/{c.folder}",
+        rows=tuple(_api_row(row.like, row.lead, c.most) for row in c.rows),
+        most=c.most,
+        clusters=tuple(stories[name] for name in c.clusters),
+        t=reach(len(stories)),
+    )
+    _put(outputs, f"api/v1/compare/{c.key}.json", head, code)
+    for row in c.rows:
+        _put(outputs, f"api/v1/compare/{c.key}/{row.like.submission_id}.json", _settled(row), code)
+
+
+def _settled(row: Contender) -> ApiDraws:
+    """A row whose scores are known, in the form of one that has draws."""
+    low, high = (tuple(round(1000 * x) for x in side.tolist()) for side in (row.scores.low, row.scores.high))
+    return ApiDraws(
+        submission_id=row.like.submission_id,
+        like="",
+        these="",
+        scores=tuple(None if np.isnan(x) else round(1000 * x) for x in row.scores.point.tolist()),
+        low=() if low == high else low,
+        high=() if low == high else high,
     )
 
 
 def _model(model: Modelled, outputs: Outputs, code: str) -> None:
-    runs = {r.submission.submission_id: r.submission for r in model.results}
-    found = tuple(e for r in model.results for e in (r.line.like, *getattr(r.line, "categories", ())))
+    runs = {run.submission_id: run for r in model.results for run in r.runs}
+    found = tuple(e for r in model.results for e in r.estimates)
     value = ApiModel(
         model=model.name,
         slug=model.slug,

@@ -10,9 +10,10 @@ from evaluators.kept import Place, Standing
 from evaluators.scores import HEADLINE
 from evaluators.store import Store
 from evaluators.values import Estimate, Published, Submission
-from leaderboard.charts import Axis, Bar, axis, bar, place
+from leaderboard.charts import Axis, Bar, axis
 from leaderboard.evidence import open_splits
 from leaderboard.records import NO_HISTORY, History, Record
+from leaderboard.sections import by_tier, drawn, interval, newest_first, points, rank_of, ticks_of
 from leaderboard.standings import standings
 
 SAMPLES = "samples"
@@ -177,15 +178,13 @@ def _board(
     fit: Callable[[Split], Fits | None],
 ) -> Board:
     mine = [s for s in stored if s.split == split]
-    keys = sorted({(s.version, s.jury, s.condition) for s in mine}, key=lambda key: key[1:])
+    keys = newest_first({(s.version, s.jury, s.condition) for s in mine})
     found = {
         (version, jury): standings(
             store, split, version, jury, [c for v, j, c in keys if (v, j) == (version, jury)], fit=fit
         )
         for version, jury in sorted({key[:2] for key in keys})
     }
-    # Newest version first, so that the figures that count stand at the top.
-    keys.sort(key=lambda key: tuple(int(part) for part in key[0].split(".")), reverse=True)
     title, about = ABOUT.get(split, (split, ""))
     sections = (_section(key, mine, found[key[:2]].get(key[2], Standing((), {}))) for key in keys)
     return Board(
@@ -221,9 +220,8 @@ def _section(key: tuple[str, str, str], submissions: Sequence[Submission], stand
         jury,
         condition,
         scale,
-        tuple((tick, place(scale, tick)) for tick in scale.ticks),
-        tuple(line for line in lines if line.like.tier in RANKED),
-        tuple(line for line in lines if line.like.tier not in RANKED),
+        ticks_of(scale),
+        *by_tier(lines),
         tuple(sorted(layton, key=lambda line: (-line.estimate.value, line.estimate.model))),
         _who_labelled(lines),
         board[0].method if board else "",
@@ -232,27 +230,27 @@ def _section(key: tuple[str, str, str], submissions: Sequence[Submission], stand
 
 
 def _line(like: Estimate, these: Estimate, scale: Axis, submission: Submission) -> Line:
-    (a, b), (c, d) = (_points(e.low, e.high) for e in (like, these))
+    (a, b), (c, d) = interval(like), interval(these)
+    thin, point = drawn(like, scale)
     spoken = (
-        f"{_point(like.value)} points; 95 percent interval {a} to {b} on items like these, {c} to {d} on these items"
+        f"{points(like.value)} points; 95 percent interval {a} to {b} on items like these, {c} to {d} on these items"
     )
     return Line(
         like,
-        (like.best_rank, like.worst_rank) if like.best_rank and like.worst_rank else None,
-        _point(like.value),
+        rank_of(like),
+        points(like.value),
         (a, b),
         (c, d),
-        bar(scale, 100 * like.low, 100 * like.high),
-        bar(scale, 100 * these.low, 100 * these.high),
-        place(scale, 100 * like.value),
+        thin,
+        drawn(these, scale)[0],
+        point,
         spoken,
         submission,
     )
 
 
 def _layton_line(estimate: Estimate) -> LaytonLine:
-    spread = (estimate.best_rank, estimate.worst_rank) if estimate.best_rank and estimate.worst_rank else None
-    return LaytonLine(estimate, spread, _point(estimate.value), f"{half_width(estimate):.1f}")
+    return LaytonLine(estimate, rank_of(estimate), points(estimate.value), f"{half_width(estimate):.1f}")
 
 
 def section_key(split: str, version: str, jury: str, condition: str) -> str:
@@ -281,11 +279,3 @@ def _who_labelled(lines: Sequence[Line]) -> str:
     if "human" in kinds:
         return "human"
     return "author" if "author" in kinds else "none"
-
-
-def _point(share: float) -> str:
-    return f"{100 * share:.1f}"
-
-
-def _points(low: float, high: float) -> tuple[str, str]:
-    return _point(low), _point(high)

@@ -129,6 +129,7 @@ def build_site(
     from builders.folders import replace_folder
     from leaderboard.boards import boards
     from leaderboard.case_boards import case_boards
+    from leaderboard.contests import contests
     from leaderboard.datafiles import write_data
     from leaderboard.frame import put_body, take_body, take_frames, write_frames
     from leaderboard.novel_boards import novel_boards
@@ -141,6 +142,7 @@ def build_site(
     riddles = boards(store, history, fit=fit) if fit else boards(store, history)
     found: list[AnyBoard] = [*riddles, *soup_boards(store), *novel_boards(store), *case_boards(store)]
     found += sealed_boards(store)
+    paired = contests(store, found)
     store.query("SET memory_limit = '800MB'")  # DuckDB would take most of the machine; it writes to disk instead
     days = {s.submission.date for s in store.submissions()} | {s.submission.date for s in store.sealed()}
     newest = max(days, default="2026-01-01")
@@ -148,7 +150,7 @@ def build_site(
         shutil.copytree(SITE, new, dirs_exist_ok=True, ignore=shutil.ignore_patterns("_build"))
         (new / MARK).touch()
         docs, built = new / "docs", new / "_build"
-        write_pages(found, docs, history, store=store, repository=options.repository)
+        write_pages(found, docs, history, store=store, repository=options.repository, paired=paired)
         for board in found:
             write_data(board, docs / "data")
         write_frames(docs)
@@ -157,7 +159,8 @@ def build_site(
         _run(options.generator, new, datetime.fromisoformat(newest).replace(tzinfo=UTC))
         for name, body in bodies.items():
             put_body(built / f"{name}.html", body)
-        write_generated(store, found, history, take_frames(built), built, old=out / "_build", url=options.url)
+        frames, old = take_frames(built), out / "_build"
+        write_generated(store, found, history, frames, built, paired=paired, old=old, url=options.url)
         if faults := check_site(built, root=urlsplit(options.url or "/").path):
             listed = "; ".join(f"{f.page}: {f.what}" for f in faults[:5])
             raise SiteError(f"{len(faults)} faults in the built pages, nothing was replaced: {listed}")

@@ -13,15 +13,17 @@ from markupsafe import Markup
 
 from builders import BENCHMARKS
 from evaluators.estimate import RANKED
-from evaluators.estimate_cases import ALONG, MOST, estimate_cases, graded_alike
+from evaluators.estimate_cases import ALONG, MOST, graded_alike
 from evaluators.people import percentile
-from evaluators.ppi import overlap_rank_spread
+from evaluators.placed import placed
 from evaluators.store import Store
 from evaluators.values import Estimate, PublishedScore, Submission
 from leaderboard.case_published import SCALE, PrintedLine, by_date, day, levels, printed, trend_line, years
 from leaderboard.charts import Bar, bar, place
+from leaderboard.figures import figures, keep_estimates
 from leaderboard.plots import Series, Spot, line_plot, round_ticks, spot_plot
 from leaderboard.published import read_published_models
+from leaderboard.sections import by_tier, newest_first, rank_of, ticks_of
 
 SAMPLES = "case-samples"
 SHOWN = 8  # curves in one drawing
@@ -72,7 +74,7 @@ class CaseSection(NamedTuple):
     @property
     def ticks(self) -> tuple[tuple[int, str], ...]:
         """Where the whole grades stand on the scale."""
-        return tuple((tick, place(SCALE, tick)) for tick in SCALE.ticks)
+        return ticks_of(SCALE)
 
 
 class CaseBoard(NamedTuple):
@@ -132,26 +134,29 @@ def case_boards(store: Store) -> tuple[CaseBoard, ...]:
     published = tuple(p for p in store.published_scores() if p.benchmark in cases)
     runs = _runs(store)
     benchmark = {r.submission.split: r.submission.benchmark for r in runs} | {p.split: p.benchmark for p in published}
-    return tuple(_board(split, benchmark[split], runs, published) for split in sorted(benchmark))
+    return tuple(_board(store, split, benchmark[split], runs, published) for split in sorted(benchmark))
 
 
 def _runs(store: Store) -> list[_Run]:
     """Runs on cases with their estimates: of public splits from what is stored, of sealed ones as they came."""
-    open_ones = [s.submission for s in store.submissions() if s.submission.protocol == "case"]
-    keys = sorted({(s.split, s.version, s.jury, s.condition) for s in open_ones})
-    by_id: dict[str, list[Estimate]] = {}
-    for key in keys:
-        for e in estimate_cases(store, *key):
-            by_id.setdefault(e.submission_id, []).append(e)
-    found = [_Run(s, tuple(by_id.get(s.submission_id, ()))) for s in open_ones]
+    stored = [s for s in store.submissions() if s.submission.protocol == "case"]
+    by_id: dict[str, tuple[Estimate, ...]] = {}
+    for split, version, jury in sorted({(s.submission.split, s.submission.version, s.submission.jury) for s in stored}):
+        mine = [s for s in stored if s.submission.split == split]
+        known = figures(store, split, version, jury, mine)
+        by_id |= {name: own.estimates for name, own in known.items()}
+    found = [_Run(s.submission, by_id.get(s.submission.submission_id, ())) for s in stored]
     found += [_Run(r.submission, r.estimates) for r in store.sealed() if r.submission.protocol == "case"]
     return [run for run in found if run.value("overall") and run.submission.kind == "model"]
 
 
-def _board(split: str, benchmark: str, runs: Sequence[_Run], published: Sequence[PublishedScore]) -> CaseBoard:
+def _board(
+    store: Store, split: str, benchmark: str, runs: Sequence[_Run], published: Sequence[PublishedScore]
+) -> CaseBoard:
     mine = sorted((run for run in runs if run.submission.split == split), key=lambda run: run.alike)
-    groups = [(key, list(group)) for key, group in groupby(mine, key=lambda run: run.alike)]
-    groups.sort(key=lambda g: tuple(int(part) for part in g[0][1].split(".")), reverse=True)
+    groups = {key[1:]: list(group) for key, group in groupby(mine, key=lambda run: run.alike)}
+    sections = tuple(_section(key, groups[key]) for key in newest_first(groups))
+    keep_estimates(store, [e for section in sections for e in section.estimates])
     title, about = ABOUT.get(split, (split, ""))
     cited = tuple(p for p in published if p.split == split)
     models = {m.model: m for m in read_published_models()}
@@ -160,34 +165,28 @@ def _board(split: str, benchmark: str, runs: Sequence[_Run], published: Sequence
         benchmark,
         title,
         about,
-        tuple(_section(key, group) for key, group in groups),
+        sections,
         cited,
         printed(cited, models),
         by_date(cited, models),
     )
 
 
-def _section(key: tuple[str, str, str, str], runs: Sequence[_Run]) -> CaseSection:
-    _, version, jury, grading = key
-    runs = sorted(runs, key=lambda run: (-_overall(run).value, run.submission.submission_id))
-    people = tuple(_overall(run).value for run in runs if run.human and _overall(run).tier in RANKED)
+def _section(key: tuple[str, str, str], runs: Sequence[_Run]) -> CaseSection:
+    by_id = {run.submission.submission_id: run for run in runs}
     # People and models stand in one table, and so have places in one order.
-    heads = [_overall(run) for run in runs if _overall(run).tier in RANKED]
-    spread = overlap_rank_spread(np.array([e.low for e in heads]), np.array([e.high for e in heads]))
-    ranks = {e.submission_id: rank for e, rank in zip(heads, spread, strict=True)}
-    lines = [_line(run, ranks.get(run.submission.submission_id), people) for run in runs]
+    groups = placed((_overall(run), *(e for e in run.estimates if e is not _overall(run))) for run in runs)
+    runs = [by_id[group[0].submission_id]._replace(estimates=group) for group in groups]
     ranked = [run for run in runs if _overall(run).tier in RANKED]
+    people = tuple(_overall(run).value for run in ranked if run.human)
     plots, legend = _plots(ranked, people)
     return CaseSection(
-        version,
-        jury,
-        grading,
-        tuple(line for line in lines if line.like.tier in RANKED),
-        tuple(line for line in lines if line.like.tier not in RANKED),
+        *key,
+        *by_tier([_line(run, people) for run in runs]),
         people,
         plots,
         legend,
-        tuple(_placed(e, ranks.get(e.submission_id)) for run in runs for e in run.estimates),
+        tuple(e for group in groups for e in group),
     )
 
 
@@ -198,20 +197,14 @@ def _overall(run: _Run) -> Estimate:
     return found
 
 
-def _placed(estimate: Estimate, rank: tuple[int, int] | None) -> Estimate:
-    headline = estimate.metric == "overall" and estimate.method != "ppi"
-    best, worst = rank if rank and headline else (None, None)
-    return estimate.model_copy(update={"best_rank": best, "worst_rank": worst})
-
-
-def _line(run: _Run, rank: tuple[int, int] | None, people: Sequence[float]) -> CaseLine:
+def _line(run: _Run, people: Sequence[float]) -> CaseLine:
     own = _overall(run)
     tied = next((e for e in run.estimates if e.method == "ppi"), None)
     s = run.submission
     cost = None if s.cost_usd is None else s.cost_usd / max(1, s.counts.expected - s.counts.missing)
     return CaseLine(
         own,
-        rank,
+        rank_of(own),
         _grade(own),
         (f"{own.low:.2f}", f"{own.high:.2f}"),
         bar(SCALE, own.low, own.high),

@@ -27,6 +27,7 @@ EVIDENCE: Mapping[str, str] = MappingProxyType(
         "scores": "submission_id, transcript_id, metric",
         "labels": "submission_id, transcript_id, kind",
         "games": "submission_id, position",
+        "stages": "submission_id, transcript_id",
     }
 )
 ITEMS: Mapping[str, str] = MappingProxyType({"items": "split, version, position", "puzzles": "split, version, item"})
@@ -34,10 +35,10 @@ ITEMS: Mapping[str, str] = MappingProxyType({"items": "split, version, position"
 QUERIES = (
     (
         "The ranks of a board, with their intervals",
-        "SELECT best_rank, worst_rank, model, round(100 * value, 1) AS score,\n"
-        "    round(100 * low, 1) AS low, round(100 * high, 1) AS high\n"
+        "SELECT split, best_rank, worst_rank, model, round(value, 3) AS score,\n"
+        "    round(low, 3) AS low, round(high, 3) AS high\n"
         "FROM estimates\nWHERE best_rank IS NOT NULL AND method IN ('lsre', 'betabin', 'cluster-t')\n"
-        "ORDER BY split, best_rank, model;",
+        "ORDER BY split, condition, best_rank, model;",
     ),
     (
         "The items on which the judges disagree most",

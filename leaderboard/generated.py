@@ -6,7 +6,9 @@ from pathlib import Path
 
 from evaluators.store import Store
 from leaderboard.api import write_api
+from leaderboard.contests import Contest
 from leaderboard.downloads import write_downloads
+from leaderboard.evidence import open_splits
 from leaderboard.explorer import write_explorer
 from leaderboard.feed import atom
 from leaderboard.frame import Frame
@@ -25,6 +27,7 @@ def write_generated(
     frames: Mapping[str, Frame],
     built: Path,
     *,
+    paired: Sequence[Contest],
     old: Path | None,
     url: str | None,
 ) -> Outputs:
@@ -36,6 +39,7 @@ def write_generated(
         history: The results changelog.
         frames: From `take_frames`.
         built: The built site, filled further.
+        paired: Rows that can be compared, of the boards that are not of riddles.
         old: The site of the last build; what is unchanged is taken over from it.
         url: Where the site will stand; None: unknown.
     """
@@ -43,11 +47,10 @@ def write_generated(
     templates = environment()
     code = _code()
     framed = {kind: digest(code, frame.text) for kind, frame in frames.items()}
-    found = models(boards, history)
+    found = models(boards, history, paired, opened={(s.split, s.version) for s in open_splits(store)})
     write_model_pages(found, frames["models"], templates, outputs, code=framed["models"])
-    titles = {b.split: b.title for b in boards}
-    write_explorer(store, titles, frames["items"], templates, outputs, code=framed["items"], shard_code=code)
-    write_api(store, boards, found, outputs, code=code)
+    write_explorer(store, boards, frames["items"], templates, outputs, code=framed["items"], shard_code=code)
+    write_api(store, boards, paired, found, outputs, code=code)
     write_downloads(store, outputs, code=code)
     _write_cards(boards, found, outputs, code=code)
     outputs.write("feed.xml", digest(code, history, url), lambda: atom(history, site_url=url))

@@ -54,6 +54,7 @@ def ingest(
         OSError: If a named folder does not exist or the store cannot be written.
     """
     from evaluators.annotation.labels import read_folder, verdicts
+    from evaluators.bundle import read_submission
     from evaluators.sealed_bundle import SealedBundle
     from leaderboard.published import read_published, read_published_scores
 
@@ -65,6 +66,8 @@ def ingest(
     for verdict in verdicts(read_folder(labels)) if labels is not None else ():
         said.setdefault(verdict.transcript_id, []).append(verdict)
     with store.together():
+        # First the splits: what may be kept of a bundle hangs on whether its split is public.
+        _ingest_splits(store, splits, {read_submission(folder).ref for folder, _ in found})
         for folder, sent in found:
             bundle = _read(folder)
             name = bundle.submission.submission_id
@@ -86,7 +89,6 @@ def ingest(
         store.write_published_scores(read_published_scores())
         for run in runs:
             _ingest_checks(store, run)
-        _ingest_splits(store, splits)
     return len(found)
 
 
@@ -141,10 +143,10 @@ def _ingest_checks(store: "Store", root: Path) -> None:
             ) from None
 
 
-def _ingest_splits(store: "Store", root: Path) -> None:
+def _ingest_splits(store: "Store", root: Path, cited: set[str]) -> None:
     from builders.splits import list_built, load_split
 
-    cited = {s.submission.ref for s in store.submissions()} | {s.submission.ref for s in store.sealed()}
+    cited = cited | {s.submission.ref for s in store.submissions()} | {s.submission.ref for s in store.sealed()}
     for manifest in list_built(root):
         if manifest.ref in cited and manifest.sealed:
             store.write_split(manifest, ())

@@ -1,19 +1,25 @@
 """One page a model: every board it stands on, how it was run, what changed, and where the evidence is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from jinja2 import Environment
 
-from evaluators.values import Submission
-from leaderboard.boards import TIERS, Line, describe
+from evaluators.values import Estimate, Submission
+from leaderboard.boards import TIERS, Line, Section, describe
+from leaderboard.case_boards import CaseLine
+from leaderboard.contests import Contest
 from leaderboard.evidence import slug
 from leaderboard.frame import Frame, heading
+from leaderboard.novel_boards import NovelLine
 from leaderboard.outputs import Outputs, digest
 from leaderboard.pages import AnyBoard
 from leaderboard.records import History, Record
+from leaderboard.sealed_boards import SealedLine
 from leaderboard.shown import visible
-from leaderboard.soup_boards import SoupLine
+from leaderboard.soup_boards import PARTS, SoupLine, SoupSection
+
+AnyLine = Line | SoupLine | NovelLine | CaseLine | SealedLine
 
 
 class Result(NamedTuple):
@@ -24,13 +30,25 @@ class Result(NamedTuple):
     open: bool
     about: str  # version, condition and jury in words
     key: str  # of the section; empty where its rows cannot be compared on the page for that
-    line: Line | SoupLine
+    line: AnyLine
     rows: int  # ranked rows beside it, itself included
+    facts: tuple[tuple[str, str], ...] = ()  # further figures, by name
+    estimates: tuple[Estimate, ...] = ()
 
     @property
     def submission(self) -> Submission:
         """The run behind the row."""
         return self.line.submission
+
+    @property
+    def graded(self) -> bool:
+        """Whether the score is a grade from 0 to 3, and no points."""
+        return isinstance(self.line, CaseLine)
+
+    @property
+    def runs(self) -> tuple[Submission, ...]:
+        """All runs behind it: of novels one a setting."""
+        return runs_of(self.line)
 
 
 class Modelled(NamedTuple):
@@ -47,23 +65,80 @@ class Modelled(NamedTuple):
         return slug(self.name)
 
 
-def models(boards: Sequence[AnyBoard], history: History) -> tuple[Modelled, ...]:
-    """Every model of the boards, by name."""
+def models(
+    boards: Sequence[AnyBoard],
+    history: History,
+    paired: Sequence[Contest] = (),
+    *,
+    opened: Collection[tuple[str, str]] = (),
+) -> tuple[Modelled, ...]:
+    """Every model of the boards, by name.
+
+    Args:
+        boards: All boards.
+        history: The results changelog.
+        paired: Where rows of boards that are not of riddles can be compared.
+        opened: Split and version of the items that have pages.
+    """
     found: dict[str, list[Result]] = {}
+    keys = {row.like.submission_id: contest.key for contest in paired for row in contest.rows}
     for board in boards:
         for section in board.sections:
-            about = f"version {section.version}, {describe(section.condition)}, jury {section.jury}"
+            parts = (f"version {section.version}", describe(section.condition), f"jury {section.jury}")
+            about, own = ", ".join(filter(None, parts)), _by_submission(section.estimates)
             for line in (*section.ranked, *section.self_reported):
                 place = getattr(line, "place", None)
-                key = getattr(section, "key", "") if place is not None else ""
-                opened = getattr(board, "open", False)
-                rows = len(section.ranked)
-                row = Result(board.title, board.split, opened, about, key, line, rows)
+                key = section.key if isinstance(section, Section) and place is not None else ""
+                key = key or keys.get(line.like.submission_id, "")
+                rows, shown = len(section.ranked), (board.split, section.version) in opened
+                row = Result(board.title, board.split, shown, about, key, line, rows)
+                row = row._replace(facts=_facts(line, section), estimates=_estimates(line, own))
                 found.setdefault(line.like.model, []).append(row)
     return tuple(
         Modelled(name, rows[0].line.like.provider, tuple(rows), _records(name, rows, history))
         for name, rows in sorted(found.items())
     )
+
+
+def _by_submission(estimates: Sequence[Estimate]) -> dict[str, list[Estimate]]:
+    found: dict[str, list[Estimate]] = {}
+    for e in estimates:
+        found.setdefault(e.submission_id, []).append(e)
+    return found
+
+
+def _estimates(line: AnyLine, own: Mapping[str, Sequence[Estimate]]) -> tuple[Estimate, ...]:
+    """Every number of a row; of a riddle's the headline and its categories, of novels those of all settings."""
+    if isinstance(line, Line):
+        return (line.like, *line.categories)
+    return tuple(e for run in runs_of(line) for e in own.get(run.submission_id, ()))
+
+
+def runs_of(line: AnyLine) -> tuple[Submission, ...]:
+    """The runs behind a row."""
+    if isinstance(line, NovelLine):
+        return tuple(s.submission for s in line.settings if s)
+    return (line.submission,)
+
+
+def _facts(line: AnyLine, section: object) -> tuple[tuple[str, str], ...]:
+    """What a row says beside its score."""
+    match line, section:
+        case SoupLine(), SoupSection():
+            genres = zip((g.replace("_", " ") for g in section.genres), line.genres, strict=True)
+            return (*zip(PARTS, line.parts, strict=True), *genres)
+        case NovelLine(), _:
+            found = [(f"{s.name}, {m}", f"{f.value} ({f.interval})") for s in line.settings if s
+                     for m, f in zip(("accuracy", "reasoning", "G.M."), s.figures, strict=True)]  # fmt: skip
+            win = (
+                [("context wins against question only", f"{line.win.value} ({line.win.interval})")] if line.win else []
+            )
+            return (*found, *win)
+        case CaseLine(), _:
+            named = ("progressive", "final", "percentile among people", "tied to people's grades")
+            values = (line.progressive, line.final, line.percentile, line.tied)
+            return tuple((name, value) for name, value in zip(named, values, strict=True) if value not in ("", "–"))
+    return ()
 
 
 def _records(name: str, rows: Sequence[Result], history: History) -> tuple[Record, ...]:
@@ -94,14 +169,14 @@ def _source(model: Modelled) -> list[object]:
     found: list[object] = [model.name, model.records]
     for r in model.results:
         place = getattr(r.line, "place", None)
-        estimates = (r.line.like, *getattr(r.line, "categories", ()))
-        found += [*(e.model_dump_json() for e in estimates), r.submission.model_dump_json(), place and place[:4]]
+        found += [*(e.model_dump_json() for e in r.estimates), r.submission.model_dump_json(), place and place[:4]]
         found += [
             r.board,
             r.open,
             r.about,
             r.key,
             r.rows,
+            r.facts,
             r.line.score,
             r.line.interval,
             getattr(r.line, "these", None),

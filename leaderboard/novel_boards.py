@@ -1,34 +1,26 @@
 """What the boards of questions about novels show: three settings side by side, and what the difference says."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from builders import BENCHMARKS
 from evaluators.estimate import RANKED
-from evaluators.estimate_means import estimate_means
+from evaluators.ppi import Interval
 from evaluators.protocols.novel.settings import Known
-from evaluators.readings import Reading, questions, readings
+from evaluators.readings import Reading, letters, questions, readings
 from evaluators.store import Store
 from evaluators.stored import Stored
 from evaluators.values import Estimate, PublishedScore, Submission
-from leaderboard.charts import Axis, Bar, axis, bar, place
-from leaderboard.novel_views import (
-    Asked,
-    Heat,
-    Stack,
-    asked,
-    bottleneck,
-    contaminated,
-    heat,
-    known_novels,
-    pair,
-    wins,
-)
-from leaderboard.soup_boards import Printed, lay_out
+from leaderboard.charts import Axis, Bar, axis
+from leaderboard.figures import in_order, keep_estimates
+from leaderboard.novel_runs import SETTINGS, Group, Kept, belongs, groups_of, kept_runs, name_of, said, section_of
+from leaderboard.novel_views import Asked, Heat, Side, Stack, asked, known_novels
+from leaderboard.published import Printed, lay_out
+from leaderboard.sections import by_tier, drawn, newest_first, points, rank_of, ticks_of
 
 SAMPLES = "novel-samples"
-SETTINGS = ("context", "evidence", "question-only")
 METRICS = ("accuracy", "reasoning", "gm")
+BESIDE = 8  # models whose answers stand side by side on the page of questions; the pages of items have them all
 ABOUT = {
     "detectiveqa-en": ("DetectiveQA, English", "Questions about detective novels of up to 363,000 tokens."),
     "detectiveqa-zh": ("DetectiveQA, Chinese", "Questions about detective novels, in Chinese."),
@@ -129,7 +121,7 @@ class NovelBoard(NamedTuple):
     @property
     def printed(self) -> tuple[Printed, ...]:
         """The published scores, laid out as tables."""
-        return tuple(lay_out(table, self.published) for table in dict.fromkeys(p.table for p in self.published))
+        return lay_out(self.published)
 
     @property
     def sample(self) -> bool:
@@ -168,141 +160,104 @@ def _board(
     store: Store, split: str, benchmark: str, stored: Sequence[Stored], published: Sequence[PublishedScore]
 ) -> NovelBoard:
     mine = [s for s in stored if s.submission.split == split]
-    keys = sorted({_alike(s.submission) for s in mine}, key=lambda key: key[1:])
-    keys.sort(key=lambda key: tuple(int(part) for part in key[0].split(".")), reverse=True)
-    sections = (_section(store, split, key, [s for s in mine if _belongs(s.submission, key)]) for key in keys)
+    keys = newest_first({section_of(s.submission) for s in mine})
+    known = {key: kept_runs(store, split, key, mine) for key in {key[:2] for key in keys}}
+    found = (_section(store, split, key, [s for s in mine if belongs(s.submission, key)], known) for key in keys)
+    sections = tuple(s for s in found if s.estimates)
+    keep_estimates(store, [e for section in sections for e in section.estimates])
     title, about = ABOUT.get(split, (split, ""))
     printed = tuple(p for p in published if p.benchmark == benchmark)
-    return NovelBoard(split, benchmark, title, about, tuple(s for s in sections if s.estimates), (), printed)
+    return NovelBoard(split, benchmark, title, about, sections, (), printed)
 
 
-def _alike(submission: Submission) -> tuple[str, str, str]:
-    """Version, jury, and the condition but for the setting: what models that are ranked together have in common."""
-    rest = [p for p in submission.condition.split(";") if not p.startswith(("setting=", "brought"))]
-    return submission.version, submission.jury, ";".join(rest)
-
-
-def _belongs(submission: Submission, key: tuple[str, str, str]) -> bool:
-    """Whether a run has a place in a section; runs without a context stand beside contexts of any length."""
-    own = _alike(submission)
-    whole = (*key[:2], ";".join(p for p in key[2].split(";") if not p.startswith("truncate=")))
-    return own == key or (own == whole and _said(submission, "setting") != SETTINGS[0])
-
-
-def _said(submission: Submission, name: str) -> str | None:
-    found = [p.partition("=")[2] for p in submission.condition.split(";") if p.startswith(f"{name}=")]
-    return found[0] if found else None
-
-
-def _section(store: Store, split: str, key: tuple[str, str, str], stored: Sequence[Stored]) -> NovelSection:
+def _section(
+    store: Store,
+    split: str,
+    key: tuple[str, str, str],
+    stored: Sequence[Stored],
+    everything: Mapping[tuple[str, str], Kept],
+) -> NovelSection:
     version, jury, condition = key
-    conditions = sorted({s.submission.condition for s in stored})
-    estimates = [e for c in conditions for e in estimate_means(store, split, version, jury, c)]
+    known = everything[version, jury]
+    alike: dict[str, list[str]] = {}
+    for s in stored:
+        alike.setdefault(s.submission.condition, []).append(s.submission.submission_id)
+    estimates = [e for c in sorted(alike) for e in in_order(known.figures, alike[c])]
     scale = axis([100 * x for e in estimates if e.metric == "accuracy" for x in (e.low, e.high)])
-    rows: dict[str, list[Reading]] = {}
-    for reading in readings(store, split, version, jury):
-        rows.setdefault(reading.submission_id, []).append(reading)
-    # Where contexts are cut, a model without one has nothing to be put beside.
-    groups = [g for g in _groups([s.submission for s in stored]) if g[0] or "truncate=" not in condition]
-    lines = [line for group in groups if (line := _line(group, estimates, rows, scale)) is not None]
-    lines.sort(key=lambda line: (line.settings[0] is None, -line.like.value, line.model, line.like.submission_id))
+    groups = groups_of([s.submission for s in stored], condition)
+    own: dict[str, dict[str, Estimate]] = {}
+    for e in estimates:
+        own.setdefault(e.submission_id, {})[e.metric] = e
+    pairs = [(line, known.sides[name_of(g)]) for g in groups if (line := _line(g, own, known, scale)) is not None]
+    pairs.sort(key=lambda p: (p[0].settings[0] is None, -p[0].like.value, p[0].model, p[0].like.submission_id))
+    lines = [line for line, _ in pairs]
     # Runs that stand beside contexts of several lengths are in the data files once.
-    own = {s.submission.condition for s in stored if _alike(s.submission) == key}
-    estimates = [e for e in estimates if e.condition in own]
-    estimates += [e for line in lines if (e := _win(line, rows)) is not None]
-    shown = [line for line in lines if line.like.tier in RANKED]
-    stacks = [(line.model, _ids(line)) for line in shown]
-    alone = [i for line in shown if (i := _ids(line)[2]) is not None]
+    mine = {s.submission.condition for s in stored if section_of(s.submission) == key}
+    estimates = [e for e in estimates if e.condition in mine]
+    estimates += [win for line, side in pairs if (win := _win(line, side)) is not None]
+    shown = [(line, side) for line, side in pairs if line.like.tier in RANKED]
+    alone = [x.submission.submission_id for line, _ in shown if (x := line.settings[2]) is not None]
     return NovelSection(
         version,
         jury,
         condition,
         scale,
-        tuple((tick, place(scale, tick)) for tick in scale.ticks),
-        tuple(shown),
-        tuple(line for line in lines if line.like.tier not in RANKED),
-        tuple(contaminated(name, pair(rows[i[0]], rows[i[2]])) for name, i in stacks if i[0] and i[2]),
-        tuple(bottleneck(name, pair(rows[i[0]], rows[i[1]])) for name, i in stacks if i[0] and i[1]),
-        tuple(h for name, i in stacks if i[0] and (h := heat(name, rows[i[0]])) is not None),
-        known_novels(r for i in dict.fromkeys(alone) for r in rows[i]),
-        _asked(store, split, version, lines, rows),
+        ticks_of(scale),
+        *by_tier(lines),
+        tuple(side.contaminated for _, side in shown if side.contaminated),
+        tuple(side.bottleneck for _, side in shown if side.bottleneck),
+        tuple(side.heat for _, side in shown if side.heat),
+        known_novels(letters(store, list(dict.fromkeys(alone)))),
+        _asked(store, split, key[:2], lines[:BESIDE]),
         tuple(estimates),
     )
 
 
-def _groups(submissions: Sequence[Submission]) -> list[tuple[Submission | None, ...]]:
-    """Submissions of one model in the order of SETTINGS; contexts cut to another length make lines of their own."""
-    models: dict[str, dict[str, list[Submission]]] = {}
-    for s in sorted(submissions, key=lambda s: (s.date, s.submission_id), reverse=True):
-        models.setdefault(s.model.model_dump_json(), {}).setdefault(_said(s, "setting") or "", []).append(s)
-    found = []
-    for settings in models.values():
-        others = [next(iter(settings.get(name, [])), None) for name in SETTINGS[1:]]
-        found += [(context, *others) for context in settings.get(SETTINGS[0], [None])]
-    return found
-
-
-def _line(
-    group: tuple[Submission | None, ...],
-    estimates: Sequence[Estimate],
-    rows: dict[str, list[Reading]],
-    scale: Axis,
-) -> NovelLine | None:
+def _line(group: Group, estimates: Mapping[str, Mapping[str, Estimate]], known: Kept, scale: Axis) -> NovelLine | None:
     settings = tuple(_setting(name, s, estimates, scale) for name, s in zip(SETTINGS, group, strict=True))
     main = next((s for s in settings if s is not None), None)
     if main is None:
         return None
     own = main.like
-    cut = _said(main.submission, "truncate")
-    context, _, alone = settings
-    interval = None
-    if context and alone:
-        interval = wins(pair(rows[context.submission.submission_id], rows[alone.submission.submission_id]))
+    cut = said(main.submission, "truncate")
+    win = known.sides[name_of(group)].win if settings[0] and settings[2] else None
     return NovelLine(
         own.model,
         own,
-        (own.best_rank, own.worst_rank) if context and own.best_rank and own.worst_rank else None,
+        rank_of(own) if settings[0] else None,
         settings,
         cut.rpartition("@")[2] if cut else None,
-        _figure(interval.point, interval.low, interval.high) if interval else None,
+        _figure(win) if win else None,
         main.submission,
     )
 
 
-def _setting(name: str, submission: Submission | None, estimates: Sequence[Estimate], scale: Axis) -> Setting | None:
+def _setting(
+    name: str, submission: Submission | None, estimates: Mapping[str, Mapping[str, Estimate]], scale: Axis
+) -> Setting | None:
     if submission is None:
         return None
-    own = {e.metric: e for e in estimates if e.submission_id == submission.submission_id}
+    own = estimates.get(submission.submission_id, {})
     if "accuracy" not in own:
         return None
-    e = own["accuracy"]
-    figures = tuple(_figure(own[m].value, own[m].low, own[m].high) if m in own else Figure("–", "–") for m in METRICS)
-    return Setting(name, figures, bar(scale, 100 * e.low, 100 * e.high), place(scale, 100 * e.value), e, submission)
+    figures = tuple(_figure(own[m]) if m in own else Figure("–", "–") for m in METRICS)
+    return Setting(name, figures, *drawn(own["accuracy"], scale), own["accuracy"], submission)
 
 
-def _win(line: NovelLine, rows: dict[str, list[Reading]]) -> Estimate | None:
+def _win(line: NovelLine, side: Side) -> Estimate | None:
     """The win rate as a row of the data files; it stands under the condition of the context."""
     context, _, alone = line.settings
-    if not (context and alone):
+    win = side.win
+    if not (context and alone) or win is None:
         return None
-    both = pair(rows[context.submission.submission_id], rows[alone.submission.submission_id])
-    interval = wins(both)
-    if interval is None:
-        return None
-    update = {"metric": "win_rate", "value": interval.point, "low": interval.low, "high": interval.high}
+    update = {"metric": "win_rate", "value": win.point, "low": win.low, "high": win.high}
     note = f"against setting=question-only ({alone.submission.submission_id}); questions that both have wrong left out"
-    placed = {"n": len(both.clusters), "notes": (note,), "best_rank": None, "worst_rank": None}
+    placed = {"n": side.questions, "notes": (note,), "best_rank": None, "worst_rank": None}
     return context.like.model_copy(update=update | placed)
 
 
-def _ids(line: NovelLine) -> tuple[str | None, ...]:
-    return tuple(s.submission.submission_id if s else None for s in line.settings)
-
-
-def _asked(
-    store: Store, split: str, version: str, lines: Sequence[NovelLine], rows: dict[str, list[Reading]]
-) -> tuple[Asked, ...]:
-    texts = {q.id: q for q in questions(store, split, version)}
+def _asked(store: Store, split: str, key: tuple[str, str], lines: Sequence[NovelLine]) -> tuple[Asked, ...]:
+    texts = {q.id: q for q in questions(store, split, key[0])}
     names = {}
     for line in lines:
         for setting in line.settings:
@@ -310,6 +265,9 @@ def _asked(
             if setting is not None and (texts or setting.name == SETTINGS[0]):
                 model = line.named if setting.name == SETTINGS[0] else line.model
                 names[setting.submission.submission_id] = f"{model}, {setting.name}"
+    rows: dict[str, list[Reading]] = {}
+    for reading in readings(store, split, *key, only=list(names)):
+        rows.setdefault(reading.submission_id, []).append(reading)
     return asked((r for i in names for r in rows[i]), names, texts)
 
 
@@ -326,5 +284,6 @@ def _languages(board: NovelBoard, boards: Sequence[NovelBoard]) -> tuple[ByLangu
     return tuple(row for group in rows.values() if len({r.language for r in group}) > 1 for row in group)
 
 
-def _figure(value: float, low: float, high: float) -> Figure:
-    return Figure(f"{100 * value:.1f}", f"{100 * low:.1f}–{100 * high:.1f}")
+def _figure(found: Estimate | Interval) -> Figure:
+    value = found.value if isinstance(found, Estimate) else found.point
+    return Figure(points(value), f"{points(found.low)}–{points(found.high)}")

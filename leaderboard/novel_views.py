@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from builders.values import NovelQuestion
+from builders.values import NovelQuestion, Value
 from evaluators.ppi import Interval
 from evaluators.protocols.novel.settings import (
     Cell,
@@ -114,6 +115,33 @@ def _stack(model: str, ways: NDArray[np.int64], words: Sequence[str]) -> Stack:
     return Stack(model, tuple(parts), int((ways < 0).sum()))
 
 
+class Side(Value):
+    """One model's settings side by side, as the store keeps it; None where a setting is missing or nothing is known."""
+
+    win: Interval | None
+    questions: int = Field(0, ge=0, description="Questions that both settings of `win` asked.")
+    contaminated: Stack | None
+    bottleneck: Stack | None
+    heat: Heat | None
+
+
+def side_by_side(
+    model: str,
+    context: Sequence[Reading] | None,
+    evidence: Sequence[Reading] | None,
+    alone: Sequence[Reading] | None,
+) -> Side:
+    """Put the settings that a model was run in side by side; None: it was not run in that one."""
+    both = pair(context, alone) if context and alone else None
+    return Side(
+        win=wins(both) if both else None,
+        questions=len(both.clusters) if both else 0,
+        contaminated=contaminated(model, both) if both else None,
+        bottleneck=bottleneck(model, pair(context, evidence)) if context and evidence else None,
+        heat=heat(model, context) if context else None,
+    )
+
+
 def heat(model: str, rows: Iterable[Reading]) -> Heat | None:
     """Where evidence was found; None where nothing was shown or judged."""
     needles = [
@@ -143,10 +171,9 @@ def _heat_cell(cell: Cell) -> HeatCell:
     return HeatCell(f"{100 * cell.recall.point:.0f}", f"{100 * cell.recall.point:.0f}%", spoken)
 
 
-def known_novels(rows: Iterable[Reading]) -> tuple[Known, ...]:
-    """How well each novel is known from title and author, over all models of a section."""
-    answers = [r for r in rows if r.accuracy is not None]
-    return contamination([r.cluster for r in answers], [r.item_id for r in answers], _scores(answers).accuracy)
+def known_novels(answers: Sequence[tuple[str, str, float]]) -> tuple[Known, ...]:
+    """How well each novel is known from title and author; from novel, question and accuracy of answers without it."""
+    return contamination([a[0] for a in answers], [a[1] for a in answers], np.array([a[2] for a in answers]))
 
 
 class Step(NamedTuple):

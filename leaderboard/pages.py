@@ -1,7 +1,7 @@
 """Boards as Markdown pages that hold their tables as HTML, so that no name is ever read as markup."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -14,9 +14,10 @@ from leaderboard.boards import TIERS, Board
 from leaderboard.calibration import calibrations
 from leaderboard.case_boards import CaseBoard
 from leaderboard.charts import board_charts
+from leaderboard.contests import Contest, contests_of
 from leaderboard.coverage import table
 from leaderboard.downloads import AGGREGATES, EVIDENCE, ITEMS, QUERIES
-from leaderboard.evidence import page_of, slug
+from leaderboard.evidence import open_splits, page_of, slug
 from leaderboard.jury_page import MEANING, jury_views
 from leaderboard.novel_boards import NovelBoard
 from leaderboard.records import NO_HISTORY, History
@@ -38,8 +39,9 @@ def write_pages(
     *,
     store: Store | None = None,
     repository: str | None = None,
+    paired: Sequence[Contest] = (),
 ) -> None:
-    """Write front page, boards, games, questions, benchmarks compared, juries, downloads, history, any re-analysis.
+    """Write front page, boards, questions, benchmarks compared, juries, downloads, history, any re-analysis.
 
     Raises:
         OSError: If a page cannot be written.
@@ -47,12 +49,14 @@ def write_pages(
     folder.mkdir(parents=True, exist_ok=True)
     templates = environment(repository)
     riddles = tuple(b for b in boards if isinstance(b, Board))
+    opened = frozenset((s.split, s.version) for s in open_splits(store)) if store else frozenset()
     shown = {
         "calibrations": calibrations(store, riddles) if store else (),
         "queries": QUERIES,
         "tables": (*AGGREGATES, *EVIDENCE, *ITEMS),
         "benchmarks": BENCHMARKS,
         "sections": tuple((b, s) for b in riddles for s in b.sections if len(s.ranked) > 1 and s.ranked[0].place),
+        "paired": paired,
     }
     names = ["index", "data", "history", "compare", "calibration", "cite"]
     for name in [*names, "reanalysis"] if any(b.reread for b in boards) else names:
@@ -70,24 +74,37 @@ def write_pages(
         text = templates.get_template("coverage.md.jinja").render(result=result, table=Markup(table(result)))  # noqa: S704
         (folder / "coverage.md").write_text(text, encoding="utf-8")
     for board in boards:
-        text = render_board(board, templates, repository=repository)
+        text = render_board(board, templates, repository=repository, opened=opened, paired=paired)
         (folder / f"{board.split}.md").write_text(text, encoding="utf-8")
         if isinstance(board, Board) and any(s.categories for s in board.sections):
             text = templates.get_template("breakdown.md.jinja").render(board=board)
             (folder / f"breakdown-{board.split}.md").write_text(text, encoding="utf-8")
-        if isinstance(board, SoupBoard) and board.games:
-            text = templates.get_template("games.md.jinja").render(board=board)
-            (folder / f"games-{board.split}.md").write_text(text, encoding="utf-8")
         if isinstance(board, NovelBoard) and board.asked:
-            text = templates.get_template("questions.md.jinja").render(board=board)
+            text = templates.get_template("questions.md.jinja").render(board=board, opened=opened)
             (folder / f"questions-{board.split}.md").write_text(text, encoding="utf-8")
 
 
-def render_board(board: AnyBoard, templates: Environment | None = None, *, repository: str | None = None) -> str:
-    """The Markdown of one board."""
+def render_board(
+    board: AnyBoard,
+    templates: Environment | None = None,
+    *,
+    repository: str | None = None,
+    opened: Collection[tuple[str, str]] = (),
+    paired: Sequence[Contest] = (),
+) -> str:
+    """The Markdown of one board.
+
+    Args:
+        board: What to show.
+        templates: From `environment`; None: made here.
+        repository: On GitHub, where rows are reported; None: nowhere.
+        opened: Split and version of the items that have pages.
+        paired: What can be compared on the page for that, of boards that are not of riddles.
+    """
     template = (templates or environment(repository)).get_template(board.template)
     charts = board_charts(board) if isinstance(board, Board) else {}
-    return template.render(board=board, tiers=TIERS, genres=GENRES, charts=charts, report=repository is not None)
+    known = {"board": board, "tiers": TIERS, "genres": GENRES, "charts": charts, "report": repository is not None}
+    return template.render(**known, opened=opened, contests_of=partial(contests_of, paired, board.split))
 
 
 def environment(repository: str | None = None) -> Environment:

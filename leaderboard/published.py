@@ -1,8 +1,9 @@
 """The figures that papers printed, kept as CSV in `leaderboard/published/` with table and citation."""
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -11,6 +12,14 @@ from evaluators.values import Published, PublishedScore
 
 V = TypeVar("V", bound=Value)
 FOLDER = Path(__file__).with_name("published")
+
+
+class Printed(NamedTuple):
+    """A published table: its columns, and for each player and configuration a cell a column."""
+
+    table: str
+    columns: tuple[str, ...]  # genres, or metrics where the table has one genre
+    rows: tuple[tuple[str, str, tuple[PublishedScore | None, ...]], ...]  # player, configuration, cells
 
 
 class PublishedModel(Value):
@@ -108,3 +117,17 @@ def _read(folder: Path, kind: type[V]) -> tuple[V, ...]:
                         "copy the figure as the paper prints it"
                     ) from None
     return tuple(found)
+
+
+def lay_out(published: Sequence[PublishedScore]) -> tuple[Printed, ...]:
+    """Lay published scores out in the tables they stand in, in the order of the tables."""
+    return tuple(_table(table, published) for table in dict.fromkeys(p.table for p in published))
+
+
+def _table(table: str, published: Sequence[PublishedScore]) -> Printed:
+    scores = [p for p in published if p.table == table]
+    by_genre = len({p.category for p in scores}) > 1
+    cells = {(p.model, p.condition, p.category if by_genre else p.metric): p for p in scores}
+    columns = tuple(dict.fromkeys(column for _, _, column in cells))
+    players = dict.fromkeys((model, condition) for model, condition, _ in cells)
+    return Printed(table, columns, tuple((m, c, tuple(cells.get((m, c, x)) for x in columns)) for m, c in players))

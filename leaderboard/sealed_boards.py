@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from evaluators.estimate import RANKED
-from evaluators.ppi import overlap_rank_spread
+from evaluators.placed import placed
 from evaluators.store import Store
 from evaluators.stored import Sealed
 from evaluators.values import Estimate, Submission
-from leaderboard.charts import Axis, Bar, axis, bar, place
+from leaderboard.charts import Axis, Bar, axis
+from leaderboard.sections import by_tier, drawn, interval, newest_first, points, rank_of, ticks_of
 
 
 class SealedLine(NamedTuple):
@@ -100,8 +98,7 @@ def sealed_boards(store: Store) -> tuple[SealedBoard, ...]:
     found = []
     for name in sorted({run.submission.split for run in runs}):
         mine = [run for run in runs if run.submission.split == name]
-        keys = sorted({_key(run) for run in mine}, key=lambda key: key[1:])
-        keys.sort(key=lambda key: tuple(int(part) for part in key[0].split(".")), reverse=True)
+        keys = newest_first({_key(run) for run in mine})
         sections = tuple(_section(key, [run for run in mine if _key(run) == key]) for key in keys)
         manifest = manifests.get(f"{name}@{sections[0].version}")
         items, words = (manifest.items, manifest.seal.words) if manifest and manifest.seal else (None, None)
@@ -114,45 +111,25 @@ def _key(run: Sealed) -> tuple[str, str, str]:
 
 
 def _section(key: tuple[str, str, str], runs: Sequence[Sealed]) -> SealedSection:
-    runs = sorted(runs, key=lambda run: (-run.estimates[0].value, run.submission.submission_id))
-    heads = [run.estimates[0] for run in runs]
-    ranked = [e for e in heads if e.tier in RANKED]
-    spread = overlap_rank_spread(np.array([e.low for e in ranked]), np.array([e.high for e in ranked]))
-    ranks = {e.submission_id: rank for e, rank in zip(ranked, spread, strict=True)}
+    groups = placed(run.estimates for run in runs)
+    by_id = {run.submission.submission_id: run.submission for run in runs}
+    heads = [group[0] for group in groups]
     scale = axis([100 * x for e in heads for x in (e.low, e.high)])
-    metrics = tuple(dict.fromkeys(e.metric for run in runs for e in run.estimates))
-    lines = [_line(run, ranks.get(run.submission.submission_id), scale, metrics) for run in runs]
-    return SealedSection(
-        *key,
-        scale,
-        tuple((tick, place(scale, tick)) for tick in scale.ticks),
-        metrics,
-        tuple(line for line in lines if line.like.tier in RANKED),
-        tuple(line for line in lines if line.like.tier not in RANKED),
-        tuple(_ranked(e, ranks.get(e.submission_id)) for run in runs for e in run.estimates),
-    )
+    metrics = tuple(dict.fromkeys(e.metric for group in groups for e in group))
+    lines = [_line(group, by_id[group[0].submission_id], scale, metrics) for group in groups]
+    estimates = tuple(e for group in groups for e in group)
+    return SealedSection(*key, scale, ticks_of(scale), metrics, *by_tier(lines), estimates)
 
 
-def _line(run: Sealed, rank: tuple[int, int] | None, scale: Axis, metrics: tuple[str, ...]) -> SealedLine:
-    own = run.estimates[0]
-    by_metric = {e.metric: e for e in run.estimates}
+def _line(group: Sequence[Estimate], submission: Submission, scale: Axis, metrics: tuple[str, ...]) -> SealedLine:
+    own = group[0]
+    by_metric = {e.metric: e for e in group}
     return SealedLine(
         own,
-        rank,
-        _points(own.value),
-        (_points(own.low), _points(own.high)),
-        bar(scale, 100 * own.low, 100 * own.high),
-        place(scale, 100 * own.value),
-        tuple(_points(by_metric[m].value) if m in by_metric else "–" for m in metrics[1:]),
-        run.submission,
+        rank_of(own),
+        points(own.value),
+        interval(own),
+        *drawn(own, scale),
+        tuple(points(by_metric[m].value) if m in by_metric else "–" for m in metrics[1:]),
+        submission,
     )
-
-
-def _ranked(estimate: Estimate, rank: tuple[int, int] | None) -> Estimate:
-    if rank is None:
-        return estimate
-    return estimate.model_copy(update={"best_rank": rank[0], "worst_rank": rank[1]})
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:.1f}"

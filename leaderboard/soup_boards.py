@@ -1,27 +1,24 @@
 """What the boards of situation puzzles show: scores by language and genre, the course of the games, ablations."""
 
-from collections.abc import Sequence
-from math import isfinite
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, get_args
 
-import numpy as np
-
 from builders import BENCHMARKS
-from builders.values import Genre, Soup
-from evaluators.answers import SoupBelief, SoupTurn
+from builders.values import Genre
 from evaluators.estimate import RANKED
-from evaluators.estimate_means import estimate_means
 from evaluators.responders import ResponderCheck
 from evaluators.store import Store
-from evaluators.stored import Measured, Played
+from evaluators.stored import Stored
 from evaluators.values import Estimate, PublishedScore, Submission
 from leaderboard.charts import Axis, Bar, axis, bar, place
+from leaderboard.figures import COURSE, Figures, figures, in_order, keep_estimates
+from leaderboard.published import Printed, lay_out
+from leaderboard.sections import by_tier, drawn, interval, newest_first, points, rank_of, ticks_of
 
 SAMPLES = "soup-samples"
 GENRES: tuple[str, ...] = get_args(Genre)
 LEAST_SCALE = (0.0, 100.0)
 PARTS = ("logic", "details", "conclusion")
-COURSE = ("game turns", "game clues_per_turn", "game unknown", "game repeated")
 ABOUT = {
     "turtlesoup-en": ("TurtleSoup-Bench, English", "400 situation puzzles, solved by asking yes/no questions."),
     "turtlesoup-zh": (
@@ -89,25 +86,6 @@ class ByLanguage(NamedTuple):
     genres: tuple[str, ...]
 
 
-class Printed(NamedTuple):
-    """A published table: its columns, and for each player and configuration a cell a column."""
-
-    table: str
-    columns: tuple[str, ...]  # genres, or metrics where the table has one genre
-    rows: tuple[tuple[str, str, tuple[PublishedScore | None, ...]], ...]  # player, configuration, cells
-
-
-class Game(NamedTuple):
-    """One game as its page shows it."""
-
-    anchor: str
-    model: str
-    puzzle: Soup
-    played: Played
-    score: str
-    steps: tuple[tuple[int, SoupTurn, SoupBelief | None], ...]  # turn number, turn, belief that was formed after it
-
-
 class SoupBoard(NamedTuple):
     """All that the page of a split of situation puzzles shows."""
 
@@ -119,7 +97,6 @@ class SoupBoard(NamedTuple):
     checks: tuple[ResponderCheck, ...]
     ablations: tuple[Ablated, ...]
     languages: tuple[ByLanguage, ...]
-    games: tuple[Game, ...]
     published: tuple[PublishedScore, ...]
 
     @property
@@ -130,7 +107,7 @@ class SoupBoard(NamedTuple):
     @property
     def printed(self) -> tuple[Printed, ...]:
         """The published scores, laid out as tables."""
-        return tuple(lay_out(table, self.published) for table in dict.fromkeys(p.table for p in self.published))
+        return lay_out(self.published)
 
     @property
     def sample(self) -> bool:
@@ -150,21 +127,23 @@ class SoupBoard(NamedTuple):
 
 def soup_boards(store: Store) -> tuple[SoupBoard, ...]:
     """Work out one board for every split of puzzles that has players or published scores, by name."""
-    stored = [s.submission for s in store.submissions() if s.submission.protocol == "soup"]
+    stored = [s for s in store.submissions() if s.submission.protocol == "soup"]
     soups = {b.name for b in BENCHMARKS if b.protocol == "soup"}
     published = tuple(p for p in store.published_scores() if p.benchmark in soups)
-    benchmark = {s.split: s.benchmark for s in stored} | {p.split: p.benchmark for p in published}
+    benchmark = {s.submission.split: s.submission.benchmark for s in stored} | {p.split: p.benchmark for p in published}
     found = [_board(store, split, benchmark[split], stored, published) for split in sorted(benchmark)]
     return tuple(board._replace(languages=_languages(board, found)) for board in found)
 
 
 def _board(
-    store: Store, split: str, benchmark: str, stored: Sequence[Submission], published: Sequence[PublishedScore]
+    store: Store, split: str, benchmark: str, stored: Sequence[Stored], published: Sequence[PublishedScore]
 ) -> SoupBoard:
-    mine = [s for s in stored if s.split == split and s.kind == "model"]
-    keys = sorted({(s.version, s.jury, s.condition) for s in mine}, key=lambda key: key[1:])
-    keys.sort(key=lambda key: tuple(int(part) for part in key[0].split(".")), reverse=True)
-    sections = tuple(s for s in (_section(store, split, key, mine) for key in keys) if s.estimates)
+    mine = [s for s in stored if s.submission.split == split and s.submission.kind == "model"]
+    alike = [(s.submission.version, s.submission.jury, s.submission.condition) for s in mine]
+    known = {key: figures(store, split, *key, mine) for key in {key[:2] for key in alike}}
+    found = (_section(key, mine, known[key[:2]]) for key in newest_first(set(alike)))
+    sections = tuple(s for s in found if s.estimates)
+    keep_estimates(store, [e for section in sections for e in section.estimates])
     title, about = ABOUT.get(split, (split, ""))
     printed = tuple(p for p in published if p.split == split)
     return SoupBoard(
@@ -176,112 +155,84 @@ def _board(
         store.responder_checks(split.rpartition("-")[2]),
         _ablations(sections, printed),
         (),
-        _games(store, split, mine),
         printed,
     )
 
 
-def _section(store: Store, split: str, key: tuple[str, str, str], submissions: Sequence[Submission]) -> SoupSection:
+def _section(key: tuple[str, str, str], stored: Sequence[Stored], known: Mapping[str, Figures]) -> SoupSection:
     version, jury, condition = key
-    estimates = estimate_means(store, split, version, jury, condition)
-    measured = store.measured(split, version, jury)
-    by_id = {s.submission_id: s for s in submissions}
-    human = _baseline(store, split, key)
+    alike = [s.submission for s in stored if s.submission.submission_id in known]
+    by_id = {s.submission_id: s for s in alike if s.condition == condition}
+    estimates = in_order(known, by_id)
+    human = _baseline(stored, known, condition)
     genres = tuple(sorted({e.metric.partition("/")[2] for e in estimates if "/" in e.metric}))
     scale = axis([100 * x for e in estimates if e.metric == "overall" for x in (e.low, e.high)])
-    lines = []
-    for own in (e for e in estimates if e.metric == "overall"):
-        by_metric = {e.metric: e for e in estimates if e.submission_id == own.submission_id}
-        lines.append(
-            _line(
-                own,
-                by_metric,
-                measured[own.submission_id],
-                scale=scale,
-                genres=genres,
-                human=human,
-                submission=by_id[own.submission_id],
-            )
-        )
+    by_metric: dict[str, dict[str, Estimate]] = {}
+    for e in estimates:
+        by_metric.setdefault(e.submission_id, {})[e.metric] = e
+    lines = [
+        _line(own, by_id[name], known[name], scale=scale, genres=genres, human=human)
+        for name, own in by_metric.items()
+        if "overall" in own
+    ]
     return SoupSection(
         version,
         jury,
         condition,
         scale,
-        tuple((tick, place(scale, tick)) for tick in scale.ticks),
+        ticks_of(scale),
         genres,
-        tuple(line for line in lines if line.like.tier in RANKED),
-        tuple(line for line in lines if line.like.tier not in RANKED),
+        *by_tier(lines),
         bool(human) and not condition.startswith("player=human"),
-        _labelled(store, split, key, submissions),
+        sum(known[name].labelled for name in by_id),
         estimates,
     )
 
 
-def _labelled(store: Store, split: str, key: tuple[str, str, str], submissions: Sequence[Submission]) -> int:
-    version, jury, _ = key
-    alike = {s.submission_id for s in submissions if (s.version, s.jury, s.condition) == key}
-    attempts = store.attempts(split, version, jury)
-    return sum(int(np.isfinite(attempts[name].human).sum()) for name in sorted(alike & set(attempts)))
-
-
 def _line(
-    own: Estimate,
-    by_metric: dict[str, Estimate],
-    measured: Measured,
+    by_metric: Mapping[str, Estimate],
+    submission: Submission,
+    known: Figures,
     *,
     scale: Axis,
     genres: tuple[str, ...],
-    human: dict[str, float],
-    submission: Submission,
+    human: Mapping[str, float],
 ) -> SoupLine:
-    metrics = ("overall", *(f"overall/{genre}" for genre in genres))
+    own, metrics = by_metric["overall"], ("overall", *(f"overall/{genre}" for genre in genres))
     return SoupLine(
         own,
-        (own.best_rank, own.worst_rank) if own.best_rank and own.worst_rank else None,
-        _points(own.value),
-        (_points(own.low), _points(own.high)),
-        bar(scale, 100 * own.low, 100 * own.high),
-        place(scale, 100 * own.value),
-        tuple(_points(by_metric[m].value) if m in by_metric else "–" for m in PARTS),
-        tuple(_points(by_metric[m].value) if m in by_metric else "–" for m in metrics[1:]),
+        rank_of(own),
+        points(own.value),
+        interval(own),
+        *drawn(own, scale),
+        tuple(points(by_metric[m].value) if m in by_metric else "–" for m in PARTS),
+        tuple(points(by_metric[m].value) if m in by_metric else "–" for m in metrics[1:]),
         tuple(
             f"{100 * (by_metric[m].value - human[m]):+.1f}" if m in by_metric and m in human else "–" for m in metrics
         ),
-        _course(measured),
+        _course(known),
         submission,
     )
 
 
-def _course(measured: Measured) -> tuple[str, ...]:
-    found = []
-    for metric in COURSE:
-        known = [float(x) for x in measured.values.get(metric, ()) if isfinite(x)]
-        share = metric in COURSE[2:]
-        mean = sum(known) / len(known) if known else None
-        found.append("–" if mean is None else f"{100 * mean:.0f} %" if share else f"{mean:.2f}")
-    return tuple(found)
+def _course(known: Figures) -> tuple[str, ...]:
+    means = known.course or (None,) * len(COURSE)
+    # The first two are counts, the others shares.
+    return tuple(
+        "–" if mean is None else f"{100 * mean:.0f} %" if n > 1 else f"{mean:.2f}" for n, mean in enumerate(means)
+    )
 
 
-def _baseline(store: Store, split: str, key: tuple[str, str, str]) -> dict[str, float]:
-    """Mean scores of people on this split, version and jury and against the same points, by metric; empty: none."""
-    version, jury, condition = key
-    points = [part for part in condition.split(";") if part.startswith("points=")]
-    people = {
-        s.submission.condition
-        for s in store.submissions(split, version)
-        if s.submission.jury == jury and s.submission.model.provider == "human" and set(points) <= _parts(s.submission)
-    }
+def _baseline(stored: Sequence[Stored], known: Mapping[str, Figures], condition: str) -> dict[str, float]:
+    """Mean scores of people under the same version and jury, against the same points, by metric; empty: none."""
+    against = {part for part in condition.split(";") if part.startswith("points=")}
     rows: dict[str, list[float]] = {}
-    for theirs in sorted(people):
-        for e in estimate_means(store, split, version, jury, theirs):
-            if e.provider == "human" and e.tier in RANKED:
-                rows.setdefault(e.metric, []).append(e.value)
+    for s in stored:
+        own = known.get(s.submission.submission_id)
+        alike = s.submission.model.provider == "human" and against <= set(s.submission.condition.split(";"))
+        for e in own.estimates if own and alike and s.tier in RANKED else ():
+            rows.setdefault(e.metric, []).append(e.value)
     return {metric: sum(values) / len(values) for metric, values in rows.items()}
-
-
-def _parts(submission: Submission) -> set[str]:
-    return set(submission.condition.split(";"))
 
 
 def _ablations(sections: Sequence[SoupSection], printed: Sequence[PublishedScore]) -> tuple[Ablated, ...]:
@@ -331,40 +282,3 @@ def _languages(board: SoupBoard, boards: Sequence[SoupBoard]) -> tuple[ByLanguag
                 row = ByLanguage(line.like.model, alike, other.split.rpartition("-")[2], line.score, cells)
                 rows.setdefault((section.version, section.jury, alike, line.like.model), []).append(row)
     return tuple(row for group in rows.values() if len({r.language for r in group}) > 1 for row in group)
-
-
-def _games(store: Store, split: str, submissions: Sequence[Submission]) -> tuple[Game, ...]:
-    """The games whose puzzles may be shown; of a release without a licence there are none."""
-    models = {s.submission_id: s.model.name for s in submissions}
-    found: list[Game] = []
-    for version in sorted({s.version for s in submissions}):
-        puzzles = {p.id: p for p in store.puzzles(split, version)}
-        for played in store.played(split, version) if puzzles else ():
-            if played.submission_id not in models or played.item_id not in puzzles:
-                continue
-            beliefs = {b.turn: b for b in played.game.beliefs}
-            found.append(
-                Game(
-                    f"g{len(found) + 1}",
-                    models[played.submission_id],
-                    puzzles[played.item_id],
-                    played,
-                    "–" if played.overall is None else _points(played.overall),
-                    tuple((n, turn, beliefs.get(n)) for n, turn in enumerate(played.game.turns, start=1)),
-                )
-            )
-    return tuple(found)
-
-
-def lay_out(table: str, published: Sequence[PublishedScore]) -> Printed:
-    """Lay the published scores of one table out in its rows and columns."""
-    scores = [p for p in published if p.table == table]
-    by_genre = len({p.category for p in scores}) > 1
-    cells = {(p.model, p.condition, p.category if by_genre else p.metric): p for p in scores}
-    columns = tuple(dict.fromkeys(column for _, _, column in cells))
-    players = dict.fromkeys((model, condition) for model, condition, _ in cells)
-    return Printed(table, columns, tuple((m, c, tuple(cells.get((m, c, x)) for x in columns)) for m, c in players))
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:.1f}"

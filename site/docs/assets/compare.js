@@ -1,4 +1,5 @@
-// Up to four models of a board in pairs, from the joint draws that its ranks are made of. The choice is in the address.
+// Up to four models of a board in pairs: from the joint draws that its ranks are made of or, where the jury's scores are
+// the scores, from the items. The choice is in the address.
 "use strict";
 (() => {
   const { make } = window.deerstalker;
@@ -14,15 +15,41 @@
     const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
     return new Uint16Array(bytes.buffer);
   };
-  const signed = (share) => `${share < 0 ? "−" : "+"}${Math.abs(100 * share).toFixed(1)}`;
+  // Points of 100, or grades.
+  const figure = (share) => (board.most === 1 ? (100 * share).toFixed(1) : (board.most * share).toFixed(2));
+  const signed = (share) => `${share < 0 ? "−" : "+"}${figure(Math.abs(share))}`;
   // The quantile of the inverted distribution function, as leaderboard/compare.py takes it.
   const quantile = (sorted, q) => sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)];
   const difference = (a, b) => {
     const found = Float64Array.from(a, (x, n) => (x - b[n]) / FULL).sort();
     return { mean: found.reduce((x, y) => x + y, 0) / found.length, low: quantile(found, 0.025), high: quantile(found, 0.975) };
   };
-  const said = (d) => `${signed(d.mean)} (${signed(d.low)} to ${signed(d.high)})`;
-  const verdict = (d) => (d.low > 0 ? "better" : d.high < 0 ? "worse" : "cannot be told apart");
+  const settled = () => board.clusters.length > 0;
+  const average = (values) => values.reduce((x, y) => x + y, 0) / values.length;
+  const shared = (a, b) => a.scores.map((x, n) => [x, b.scores[n]]).filter(([x, y]) => x !== null && y !== null);
+  // One end of the interval, as paired_mean() of evaluators/means.py takes it: the variance is that of sums over stories.
+  const limit = (lead, sign) => {
+    if (board.t === null) return sign;
+    const mean = average(lead), sums = new Map();
+    lead.forEach((x, n) => sums.set(board.clusters[n], (sums.get(board.clusters[n]) || 0) + x - mean));
+    const count = sums.size, squares = [...sums.values()].reduce((total, x) => total + x * x, 0);
+    const error = Math.max(Math.sqrt((count / (count - 1)) * squares) / lead.length, 1 / count);
+    return Math.max(-1, Math.min(1, mean + sign * board.t * error));
+  };
+  const ends = (a, b) => {
+    const less = (x, y) => x.map((value, n) => (value - y[n]) / 1000);
+    return { low: less(a.low, b.high), high: less(a.high, b.low), both: shared(a, b).map(([x, y]) => (x - y) / 1000) };
+  };
+  const pair = (a, b) => {
+    if (!settled()) return { like: difference(a.like, b.like), these: difference(a.these, b.these) };
+    const { low, high, both } = ends(a, b);
+    if (!both.length) return { like: null, these: null };
+    const mean = average(both);
+    return { like: { mean, low: limit(low, -1), high: limit(high, 1) }, these: { mean, low: average(low), high: average(high) } };
+  };
+  const exact = (d) => Math.abs(d.high - d.low) < 1e-9;
+  const said = (d) => (d === null ? "–" : signed(d.mean) + (exact(d) ? "" : ` (${signed(d.low)} to ${signed(d.high)})`));
+  const verdict = (d) => (d === null ? "no item has both" : d.low > 0 ? "better" : d.high < 0 ? "worse" : "cannot be told apart");
   const ask = new URLSearchParams(location.search);
   let chosen = (ask.get("m") || "").split(",").filter(Boolean).slice(0, MOST), board = null;
   const loaded = new Map();
@@ -57,7 +84,9 @@
     try {
       const missing = chosen.filter((id) => !loaded.has(id));
       for (const found of await Promise.all(missing.map((id) => get(`compare/${board.section.key}/${id}.json`)))) {
-        loaded.set(found.submission_id, { ...found, like: draws(found.like), these: draws(found.these) });
+        const side = (values) => (values.length ? values : found.scores);
+        const drawn = { like: draws(found.like), these: draws(found.these) };
+        loaded.set(found.submission_id, { ...found, ...drawn, low: side(found.low), high: side(found.high) });
       }
       status.textContent = "";
       result.replaceChildren(pairs(), ...items());
@@ -66,12 +95,12 @@
     }
   };
 
+  const unit = () => (board.most === 1 ? "points" : `grades from 0 to ${board.most}`);
   const pairs = () => {
     const body = make("tbody");
     chosen.forEach((first, n) => chosen.slice(n + 1).forEach((second) => {
       const [a, b] = [loaded.get(first), loaded.get(second)];
-      const like = difference(a.like, b.like), these = difference(a.these, b.these);
-      const both = a.scores.map((x, k) => [x, b.scores[k]]).filter(([x, y]) => x !== null && y !== null);
+      const { like, these } = pair(a, b), both = shared(a, b);
       const won = both.filter(([x, y]) => x > y).length, lost = both.filter(([x, y]) => x < y).length;
       body.append(make("tr", {},
         make("th", { scope: "row", class: "ds-name" }, make("bdi", { text: row(first).model }), make("small", { text: "minus" }), make("bdi", { text: row(second).model })),
@@ -79,7 +108,7 @@
         make("td", { text: verdict(like) }), make("td", { class: "ds-num", text: both.length ? `${won}` : "–" }),
         make("td", { class: "ds-num", text: both.length ? `${lost}` : "–" }), make("td", { class: "ds-num", text: both.length ? `${both.length - won - lost}` : "–" })));
     }));
-    const table = make("table", { class: "ds-table ds-pairs" }, make("caption", { class: "ds-hidden", text: "Paired differences in points, with 95 % intervals" }),
+    const table = make("table", { class: "ds-table ds-pairs" }, make("caption", { class: "ds-hidden", text: `Paired differences in ${unit()}, with 95 % intervals` }),
       head(["Pair"], ["Items like these", "ds-num"], ["These items", "ds-num"], ["So the first is"], ["Won", "ds-num"], ["Lost", "ds-num"], ["Tied", "ds-num"]), body);
     return make("div", { class: "ds-scroll", role: "region", "aria-label": "Paired differences", tabindex: "0" }, table);
   };
@@ -88,12 +117,13 @@
     if (!board.items.length) return [];
     const all = board.items.map((item, k) => ({ item, page: board.pages[k], scores: chosen.map((id) => loaded.get(id).scores[k]) }));
     const spread = ({ scores }) => { const s = scores.filter((x) => x !== null); return s.length > 1 ? Math.max(...s) - Math.min(...s) : -1; };
+    if (!all.some((entry) => spread(entry) > 0)) return [];
     const body = make("tbody");
     const fill = (order) => {
       const sorted = [...all].sort(order).filter((entry) => spread(entry) > 0).slice(0, 200);
       body.replaceChildren(...sorted.map(({ item, page, scores }) => make("tr", {},
         make("th", { scope: "row" }, make("a", { href: `${board.item_pages}/${page}.html`, text: item })),
-        ...scores.map((s) => make("td", { class: "ds-num", text: s === null ? "–" : (s / 10).toFixed(0) })))));
+        ...scores.map((s) => make("td", { class: "ds-num", text: s === null ? "–" : board.most === 1 ? (s / 10).toFixed(0) : figure(s / 1000) })))));
     };
     const heads = [make("th", { scope: "col", text: "Item" })];
     chosen.forEach((id, n) => {
@@ -108,7 +138,7 @@
       heads.push(cell);
     });
     fill((x, y) => spread(y) - spread(x));
-    const table = make("table", { class: "ds-table ds-plain" }, make("caption", { text: "Items on which they differ, in points" }), make("thead", {}, make("tr", {}, ...heads)), body);
+    const table = make("table", { class: "ds-table ds-plain" }, make("caption", { text: `Items on which they differ, in ${unit()}` }), make("thead", {}, make("tr", {}, ...heads)), body);
     return [make("div", { class: "ds-scroll", role: "region", "aria-label": "Items on which they differ", tabindex: "0" }, table)];
   };
 
@@ -116,7 +146,7 @@
     board = await get(`compare/${key}.json`);
     loaded.clear();
     chosen = chosen.filter((id) => row(id));
-    known.replaceChildren(...board.rows.map((r) => make("option", { value: r.model, label: (100 * r.score).toFixed(1) })));
+    known.replaceChildren(...board.rows.map((r) => make("option", { value: r.model, label: figure(r.score) })));
     await show();
   };
   const start = async () => {

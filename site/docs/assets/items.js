@@ -1,30 +1,56 @@
 // The page of an item: the other models' answers, loaded forty at a time when they are asked for.
 "use strict";
 (() => {
-  const { make } = window.deerstalker;
+  const { make, visible } = window.deerstalker;
   const place = document.querySelector(".ds-answers");
   if (!place || place.dataset.shards === "0") return;
-  const count = Number(place.dataset.shards);
+  const count = Number(place.dataset.shards), most = Number(place.dataset.most);
+  const heads = (place.dataset.heads || "").split("|");
+  const points = (share) => (share === null ? "–" : most === 1 ? (100 * share).toFixed(0) : (most * share).toFixed(2));
   const text = (words, kind) => make("p", { class: `ds-text ${kind}`, dir: "auto", text: words });
   const vote = ([judge, kind, score, lost, marks, reply]) => {
     const who = { human: "person", author: "author, not human", rule: "rule" }[kind];
     const said = score === null ? `unreadable: ${lost}` : score === 1 ? "right" : score === 0 ? "wrong" : score.toFixed(2);
     const line = make("li", {}, make("b", {}, who || make("bdi", { text: judge })), " ", make("span", { class: "ds-vote", text: said }));
     if (marks) {
-      const parts = Object.entries(marks).map(([name, ok]) => `${name.replace("is_", "").replace("_correct", "")} ${ok ? "right" : "wrong"}`);
+      const word = (name, ok) => (name.startsWith("step_") ? (ok ? "found" : "missed") : ok ? "right" : "wrong");
+      const parts = Object.entries(marks).map(([name, ok]) => `${name.replace("is_", "").replace("_correct", "").replace("_", " ")} ${word(name, ok)}`);
       line.append(" ", make("small", { text: parts.join(", ") }));
     }
     if (reply) line.append(make("q", { dir: "auto", text: reply }));
     return line;
   };
-  const answer = ([slug, model, condition, tier, epoch, score, failure, words, why, votes]) => {
+  const note = ([name, words, tail]) => {
+    const line = make("p", { class: "ds-text", dir: "auto" }, ...(name ? [make("b", { text: name }), " "] : []), visible(words));
+    if (tail) line.append(" ", make("small", { text: tail }));
+    return line;
+  };
+  const cell = (about, ...inside) => make("td", { role: "cell", ...about }, ...inside);
+  const turn = ([n, asked, got, mark, notes]) => make("tr", { role: "row", class: mark ? "ds-clue" : null },
+    cell({ class: "ds-num", text: n }), cell({ dir: "auto", text: asked }),
+    cell({}, visible(got), ...(mark ? [" ", make("span", { class: "ds-tag", text: mark })] : [])), cell({}, ...notes.map(note)));
+  // A game's table is made when it is opened: eight games of thirty turns are a long page.
+  const game = (turns) => {
+    const box = make("details", { class: "ds-more" }, make("summary", { text: `Turn by turn: ${turns.length}` }));
+    box.addEventListener("toggle", () => {
+      if (box.querySelector("table")) return;
+      const head = heads.map((name, n) => make("th", { scope: "col", role: "columnheader", class: n ? null : "ds-num", text: name }));
+      const table = make("table", { class: "ds-table ds-turns", role: "table" }, make("caption", { class: "ds-hidden", text: "Turn by turn" }),
+        make("thead", { role: "rowgroup" }, make("tr", { role: "row" }, ...head)), make("tbody", { role: "rowgroup" }, ...turns.map(turn)));
+      box.append(make("div", { class: "ds-scroll", role: "region", "aria-label": "Turn by turn", tabindex: "0" }, table));
+    });
+    return box;
+  };
+  const answer = ([slug, model, condition, tier, epoch, score, failure, words, why, votes, parts, turns]) => {
     const name = make("a", { href: `../../models/${slug}.html` }, make("bdi", { text: model }));
-    const about = `${condition}${epoch ? `, repeat ${epoch + 1}` : ""} · ${tier}`;
-    const head = make("h3", {}, name, " ", make("span", { class: "ds-score", text: score === null ? "–" : (100 * score).toFixed(0) }), " ", make("small", { text: about }));
+    const others = Object.entries(parts || {}).map(([what, share]) => `${what} ${points(share)} · `).join("");
+    const about = `${others}${condition.replaceAll(";", "; ")}${epoch ? `, repeat ${epoch + 1}` : ""} · ${tier}`;
+    const head = make("h3", {}, name, " ", make("span", { class: "ds-score", text: points(score) }), " ", make("small", { text: about }));
     const article = make("article", { class: "ds-answer" }, head);
     if (failure) article.append(make("p", { class: "ds-key", text: `no answer: ${failure}` }));
     if (words) article.append(text(words, ""));
     if (why) article.append(text(why, "ds-why"));
+    if (turns && turns.length) article.append(game(turns));
     if (votes.length) article.append(make("ul", { class: "ds-votes" }, ...votes.map(vote)));
     return article;
   };

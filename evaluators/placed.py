@@ -1,0 +1,30 @@
+"""Places on a board where intervals are all there is: rows whose intervals overlap share their ranks."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from evaluators.estimate import RANKED
+from evaluators.ppi import overlap_rank_spread
+from evaluators.values import Estimate
+
+
+def placed(groups: Iterable[Sequence[Estimate]]) -> list[tuple[Estimate, ...]]:
+    """Put the estimates of submissions in order, best first, and give each headline its ranks.
+
+    Args:
+        groups: Estimates of one submission each, the headline first; those without any are left out.
+
+    Returns:
+        The groups in order. The intervals of the headlines give the ranks; self-reported rows have none.
+    """
+    order = sorted((g for g in groups if g), key=lambda g: (-g[0].value, g[0].model, g[0].submission_id))
+    heads = [g[0] for g in order if g[0].tier in RANKED]
+    spread = overlap_rank_spread(np.array([e.low for e in heads]), np.array([e.high for e in heads]))
+    ranks = {e.submission_id: rank for e, rank in zip(heads, spread, strict=True)}
+    return [(_ranked(first, ranks.get(first.submission_id)), *rest) for first, *rest in order]
+
+
+def _ranked(estimate: Estimate, rank: tuple[int, int] | None) -> Estimate:
+    best, worst = rank or (None, None)
+    return estimate.model_copy(update={"best_rank": best, "worst_rank": worst})

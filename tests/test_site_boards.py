@@ -1,0 +1,190 @@
+"""Puzzles, novels and cases in a real browser: compared in pairs, and item by item."""
+
+import json
+import re
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evaluators.means import Bounded, paired_mean
+from evaluators.store import open_store
+from leaderboard.build import build_site
+from leaderboard.evidence import page_of
+from tests import test_novel_boards, test_soup_boards
+from tests.made_case import CASES, built, case, flat, run
+
+CASE = "items/sample-case-1.0.0/case-a"
+PUZZLE = f"items/sample-soup-en-1.0.0/{page_of('en/Crime_Thriller/0')}"
+QUESTION = f"items/sample-novel-1.0.0/{page_of(test_novel_boards.ITEMS[0].id)}"
+SERIOUS = {"serious", "critical"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site with two puzzlers, one of which fails, three readers of novels, two detectives and two people."""
+    folder = tmp_path_factory.mktemp("site")
+    split = built(folder / "splits", [case(name, *size) for name, size in CASES.items()])
+    with open_store(folder / "s.duckdb") as store:
+        store.write_split(split.manifest, split.items)
+        for n, name in enumerate(("Holmes", "Watson")):
+            grades = {c: flat(3 - n - (c == "b"), *size) for c, size in CASES.items()}
+            store.write_submission(*run(name, grades), tier="scored-here")
+        for n, name in enumerate(("Ben", "Cy")):
+            grades = {c: flat(n, *size) for c, size in CASES.items()}
+            store.write_submission(*run(name, grades, provider="human"), tier="scored-here")
+        test_soup_boards.fill(store)
+        test_novel_boards.fill(store)
+        return build_site(store, folder / "out", fit=lambda _: None).parent
+
+
+@pytest.fixture(scope="module")
+def served(site: Path) -> Iterator[str]:
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: Path) -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
+        opened = context.new_page()
+        opened.errors = []
+        opened.on("pageerror", lambda error: opened.errors.append(str(error)))
+        yield opened
+        assert opened.errors == []
+
+
+def heads(site: Path) -> dict[str, dict[str, Any]]:
+    """Contests by the words that only one of them has."""
+    found = [json.loads(path.read_text()) for path in (site / "api/v1/compare").glob("*.json")]
+    return {f"{h['section']['split']} {h['section']['condition']}": h for h in found}
+
+
+def bounded(site: Path, key: str, name: str) -> Bounded:
+    row = json.loads((site / f"api/v1/compare/{key}/{name}.json").read_text())
+    point = np.array([np.nan if x is None else x / 1000 for x in row["scores"]])
+    return Bounded(point, *(np.array(row[side]) / 1000 if row[side] else point for side in ("low", "high")))
+
+
+@pytest.mark.parametrize("board", ["sample-soup-en agent=full", "sample-novel setting=context", "sample-case grader=3"])
+def test_a_pair_on_the_page_is_the_pair_of_python(page: Any, served: str, site: Path, board: str) -> None:
+    head = next(h for name, h in heads(site).items() if name.startswith(board))
+    first, second = (row["submission_id"] for row in head["rows"][:2])
+    key, most = head["section"]["key"], head["most"]
+    page.goto(f"{served}/compare.html?board={key}&m={first},{second}")
+    cells = page.locator(".ds-pairs tbody td")
+    cells.first.wait_for()
+    one, other = bounded(site, key, first), bounded(site, key, second)
+    found = paired_mean(one, other, [str(c) for c in head["clusters"]])
+    unit, digits = (100, 1) if most == 1 else (most, 2)
+    ends = [re.sub("-", "−", f"{unit * x:+.{digits}f}") for x in found]
+    assert cells.nth(0).inner_text().replace("−0.0 ", "+0.0 ") == f"{ends[0]} ({ends[1]} to {ends[2]})"
+    lead = one.point - other.point
+    known = lead[np.isfinite(lead)]
+    assert [int(cells.nth(n).inner_text()) for n in (3, 4, 5)] == [
+        int((known > 0).sum()), int((known < 0).sum()), int((known == 0).sum())
+    ]  # fmt: skip
+    links = page.locator(".ds-plain tbody a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
+    assert all((site / link).is_file() for link in links)
+
+
+def test_four_players_are_compared_people_among_them_and_items_sorted(page: Any, served: str, site: Path) -> None:
+    head = next(h for name, h in heads(site).items() if name.startswith("sample-case"))
+    names = ",".join(row["submission_id"] for row in head["rows"])
+    page.goto(f"{served}/compare.html?board={head['section']['key']}&m={names}")
+    page.locator(".ds-pairs tbody tr").nth(5).wait_for()
+    assert page.locator(".ds-pairs tbody tr").count() == 6
+    assert page.get_by_role("button", name="Add").is_disabled()
+    column = page.locator(".ds-plain tbody tr td:nth-child(2)")
+    page.locator(".ds-plain .ds-sort", has_text="Holmes").click()
+    down = column.all_inner_texts()
+    assert down == sorted(down, reverse=True)
+    page.locator(".ds-plain .ds-sort", has_text="Holmes").click()
+    assert column.all_inner_texts() == sorted(down)
+    assert {"2.00", "3.00"} == set(down), "grades, not points"
+
+
+def test_a_game_opens_turn_by_turn_and_what_it_says_is_text(page: Any, served: str) -> None:
+    page.goto(f"{served}/{PUZZLE}.html")
+    good = page.locator(".ds-answer", has_text="Good").first
+    good.locator("summary").click()
+    table = good.locator(".ds-turns")
+    assert table.locator("tbody tr").count() == 2
+    said = table.inner_text()
+    assert "<script>alert(1)</script>" in said
+    assert "[U+202E]" in said
+    assert "key clue" in said
+    assert page.locator(".ds-board script").count() == 0
+
+
+def test_a_case_opens_stage_by_stage_without_javascript_and_on_a_phone(browser: Any, site: Path) -> None:
+    with browser.new_context(java_script_enabled=False, viewport={"width": 360, "height": 800}) as context:
+        page = context.new_page()
+        page.goto((site / f"{CASE}.html").as_uri())
+        page.locator(".ds-answer", has_text="Holmes").locator("summary").click()
+        table = page.locator(".ds-answer", has_text="Holmes").locator(".ds-turns")
+        assert "The Inn a2" in table.inner_text()
+        assert "x 3, y 3, z 3" in table.inner_text()
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= 360
+
+
+def test_boards_lead_to_items_and_pairs_and_models_back(page: Any, served: str) -> None:
+    for board in ("sample-soup-en", "sample-novel", "sample-case"):
+        page.goto(f"{served}/{board}.html")
+        page.locator("a", has_text=re.compile("^Every (puzzle|question|case)")).first.click()
+        assert page.url.endswith(f"items/{board}-1.0.0/index.html")
+        page.locator(".ds-items tbody a").first.click()
+        page.locator(".ds-answer h3 a", has_text=re.compile("^(Good|Holmes)$")).first.click()
+        assert "/models/" in page.url
+        assert page.locator("a", has_text="Compare with others").count() >= 1
+        page.locator("a", has_text="Items, answers and votes").first.click()
+        assert "/items/" in page.url
+    page.goto(f"{served}/{QUESTION}.html")
+    page.locator("a", has_text="side by side").click()
+    page.locator("summary").nth(1).click()
+    page.locator("a", has_text="Each answer with every vote").nth(1).click()
+    assert "/items/sample-novel-1.0.0/" in page.url
+
+
+def test_these_pages_have_no_serious_fault_of_accessibility(browser: Any, served: str, site: Path) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    head = next(h for name, h in heads(site).items() if name.startswith("sample-case"))
+    names = ",".join(row["submission_id"] for row in head["rows"])
+    pages = (PUZZLE, CASE, QUESTION, "questions-sample-novel", "sample-case", "sample-novel")
+    addresses = [f"{name}.html" for name in pages] + [f"compare.html?board={head['section']['key']}&m={names}"]
+    found = {}
+    for scheme in ("light", "dark"):
+        with browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 900}) as context:
+            page = context.new_page()
+            for name in addresses:
+                page.goto(f"{served}/{name}")
+                page.wait_for_load_state("networkidle")
+                page.evaluate("document.querySelectorAll('.ds-board details').forEach(d => d.open = true)")
+                for fault in axe.Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]:
+                    if fault["impact"] in SERIOUS:
+                        found[scheme, name, fault["id"]] = [node["html"][:120] for node in fault["nodes"]][:3]
+    assert not found
