@@ -190,6 +190,8 @@ def drawn(layers: Sequence[Layer], *, said: str) -> Markup:
     svg = str(vl_convert.vegalite_to_svg(chart))
     head = Markup('<svg role="img" aria-label="{}" ').format(said)
     body = re.sub(r' (width|height)="\d+"', "", svg.removeprefix("<svg "), count=2)
+    # One picture with one name: its marks are no pictures of their own.
+    body = re.sub(r' (role="graphics-[a-z]+"|aria-roledescription="[^"]*")', "", body)
     # Hundredths of a pixel are enough; what is written as text stays as it is.
     body = re.sub(r'="[^"<>]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), body)
     return head + Markup(body)  # noqa: S704  # Vega has escaped every name

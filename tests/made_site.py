@@ -40,6 +40,9 @@ def fill_every(store: Store, root: Path) -> None:
 def fill_soups(store: Store) -> None:
     """Two players in two languages, and a third in Chinese alone; the names of its runs are nobody else's."""
     for split, points in (("sample-soup-en", "points=eeeeeeee"), ("sample-soup-zh", POINTS)):
+        items = [s for s in test_soup_boards.EVERY if split.endswith(s.language)]
+        made = make_split(split, items, version="1.0.0", sources=[SOURCE])
+        store.write_split(made.manifest, made.items)
         agent = {"condition": f"agent=full;responder=openai/host;{points}", "split": split}
         scores = ([0.5] * 6 + [0.9] * 6, [0.4] * 12, [0.7] * 12)
         for name, own in zip(("Good", IMAGE, "Late")[: 2 + (split[-2:] == "zh")], scores, strict=False):

@@ -32,6 +32,7 @@
       const { view } = await embed(place, chart, { actions: false, renderer: "svg", tooltip: { theme: dark ? "dark" : "light" } });
       // What the drawing says to those who do not see it, the live one says too.
       const said = drawing.querySelector("svg").getAttribute("aria-label");
+      place.querySelectorAll("[role^=graphics]").forEach((mark) => mark.removeAttribute("role"));
       Object.entries({ role: "img", "aria-label": said }).forEach(([name, value]) => place.querySelector("svg").setAttribute(name, value));
       await view.runAsync();
       figure.dataset.state = "live";
