@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 Values = Sequence[Mapping[str, object]]
 Layer = dict[str, object]
-LIBRARY = "assets/vega.js"
+LIBRARY = "charts/vega.js"  # beside the documents that it shows: not one of the scripts that every page loads
 FOLDER = "charts"
 WIDTH, HEIGHT = 760, 340
 FEW = 60  # beyond, intervals and names would cover the dots

@@ -7,7 +7,7 @@
   let library = null;
   const load = () => {
     library ??= new Promise((done, failed) => {
-      const script = make("script", { src: new URL("vega.js", here).href });
+      const script = make("script", { src: new URL("../charts/vega.js", here).href });
       script.addEventListener("load", () => done(window.vegaEmbed));
       script.addEventListener("error", () => { library = null; failed(new Error("the library")); });
       document.head.append(script);
