@@ -225,7 +225,8 @@
       if (this.partSelect) this.partSelect.value = part;
       if (this.from) { this.from.value = this.state.from; this.to.value = this.state.to; }
       if (this.boxes) this.showColumns();
-      const many = rows.length === this.rows.length ? `${rows.length} rows` : `${rows.length} of ${this.rows.length} rows`;
+      const all = `${this.rows.length} ${this.rows.length === 1 ? "row" : "rows"}`;
+      const many = rows.length === this.rows.length ? all : `${rows.length} of ${all}`;
       const narrowed = part ? `, ${part.replace(/_/g, " ")} only` : "";
       this.csv.disabled = part !== "" && this.showing?.name !== part;
       this.count.textContent = this.csv.disabled ? "Loading…" : many + narrowed;
