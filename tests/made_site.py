@@ -6,6 +6,7 @@ from builders.splits import make_split
 from evaluators.estimate import LIKE, RANKED, estimate_split
 from evaluators.store import Store
 from evaluators.values import Decoding, Model
+from leaderboard.published import read_published
 from tests import made_board, test_case_boards, test_novel_boards, test_soup_boards
 from tests.made import SOURCE, riddle
 from tests.made_board import FORMULA, IMAGE
@@ -35,6 +36,10 @@ def fill_every(store: Store, root: Path) -> None:
     fill_soups(store)
     fill_rich(store)
     _fill_sealed(store)
+    # A paper's row beside its evidence, for the page of tables that are read again.
+    paper = next(p for p in read_published() if p.split == "layton-vlm")
+    again = made_run("again", ["3+"] * 12 + ["0-"] * 4, split=paper.split, model=paper.model, condition=paper.condition)
+    store.write_submission(*again, tier="released")
 
 
 def fill_soups(store: Store) -> None:

@@ -62,7 +62,7 @@
         this.addParts();
         this.addChoice("maker", "Maker", (row) => row.row.querySelector(".ds-name small bdi").textContent);
         this.from = this.field("Run from", make("input", { type: "date" }), "from");
-        this.to = this.field("to", make("input", { type: "date" }), "to");
+        this.to = this.field("Run until", make("input", { type: "date" }), "to");
         this.addColumns();
       }
       this.csv = make("button", { type: "button", text: "CSV of this view" });
