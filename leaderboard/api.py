@@ -19,6 +19,7 @@ from leaderboard.evidence import open_splits, page_of, slug, vectors
 from leaderboard.model_pages import Modelled
 from leaderboard.outputs import Outputs, digest
 from leaderboard.pages import AnyBoard
+from leaderboard.part_files import ApiPart
 
 
 class ApiSection(Value):
@@ -103,7 +104,13 @@ class ApiModel(Value):
     estimates: tuple[Estimate, ...]
 
 
-DOCUMENTS: dict[str, type[Value]] = {"index": ApiIndex, "compare": ApiCompare, "draws": ApiDraws, "model": ApiModel}
+DOCUMENTS: dict[str, type[Value]] = {
+    "index": ApiIndex,
+    "compare": ApiCompare,
+    "draws": ApiDraws,
+    "model": ApiModel,
+    "part": ApiPart,
+}
 
 
 def schema() -> str:

@@ -18,7 +18,7 @@ _CONTENT = re.compile(r'<div class="ds-board">(.*)</article>', re.DOTALL)
 _RUNS = re.compile(r"<(?:script|iframe|object|embed|img|form|base|link|meta)\b|\son\w+\s*=\s*\"", re.IGNORECASE)
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _PROTOCOLS = {b.name: b.protocol for b in BENCHMARKS}
-_ROW = re.compile(r'<tr role="row">.*?</tr>', re.DOTALL)
+_ROW = re.compile(r'<tr role="row"[^>]*>.*?</tr>', re.DOTALL)
 
 
 class Known(NamedTuple):

@@ -15,9 +15,11 @@ from leaderboard.frame import Frame
 from leaderboard.model_pages import Modelled, models, write_model_pages
 from leaderboard.outputs import Outputs, digest
 from leaderboard.pages import TEMPLATES, AnyBoard, environment
+from leaderboard.part_files import write_parts
 from leaderboard.records import History
 from leaderboard.shown import visible
 from leaderboard.social import card
+from leaderboard.vega import LIBRARY, bundle, made_with
 
 
 def write_generated(
@@ -51,6 +53,8 @@ def write_generated(
     write_model_pages(found, frames["models"], templates, outputs, code=framed["models"])
     write_explorer(store, boards, frames["items"], templates, outputs, code=framed["items"], shard_code=code)
     write_api(store, boards, paired, found, outputs, code=code)
+    outputs.write(LIBRARY, digest(code, made_with()), bundle)
+    write_parts(boards, outputs, code=code)
     write_downloads(store, outputs, code=code)
     _write_cards(boards, found, outputs, code=code)
     outputs.write("feed.xml", digest(code, history, url), lambda: atom(history, site_url=url))

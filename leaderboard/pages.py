@@ -1,7 +1,7 @@
 """Boards as Markdown pages that hold their tables as HTML, so that no name is ever read as markup."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -9,22 +9,25 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from builders import BENCHMARKS
+from evaluators.scores import FULL_MARKS
 from evaluators.store import Store
-from leaderboard.boards import TIERS, Board
+from leaderboard.boards import TIERS, Board, describe
 from leaderboard.calibration import calibrations
 from leaderboard.case_boards import CaseBoard
-from leaderboard.charts import board_charts
 from leaderboard.contests import Contest, contests_of
 from leaderboard.coverage import table
 from leaderboard.downloads import AGGREGATES, EVIDENCE, ITEMS, QUERIES
+from leaderboard.drawings import board_charts, jury_charts
 from leaderboard.evidence import open_splits, page_of, slug
 from leaderboard.jury_page import MEANING, jury_views
 from leaderboard.novel_boards import NovelBoard
+from leaderboard.parts import Parts, parts_of
 from leaderboard.records import NO_HISTORY, History
 from leaderboard.sealed_boards import SealedBoard
 from leaderboard.shown import cost, is_web, reasoning, report_url, signed, tokens, visible
 from leaderboard.similarity_page import maps
 from leaderboard.soup_boards import GENRES, SoupBoard
+from leaderboard.vega import FOLDER, Chart
 
 AnyBoard = Board | SoupBoard | NovelBoard | CaseBoard | SealedBoard
 # Result of `python -m leaderboard coverage --out`, kept with its seed and commit.
@@ -50,8 +53,11 @@ def write_pages(
     templates = environment(repository)
     riddles = tuple(b for b in boards if isinstance(b, Board))
     opened = frozenset((s.split, s.version) for s in open_splits(store)) if store else frozenset()
+    calibrated = calibrations(store, riddles) if store else ()
+    juries = jury_charts(calibrated)
     shown = {
-        "calibrations": calibrations(store, riddles) if store else (),
+        "calibrations": calibrated,
+        "jury_charts": juries,
         "queries": QUERIES,
         "tables": (*AGGREGATES, *EVIDENCE, *ITEMS),
         "benchmarks": BENCHMARKS,
@@ -62,8 +68,11 @@ def write_pages(
     for name in [*names, "reanalysis"] if any(b.reread for b in boards) else names:
         text = templates.get_template(f"{name}.md.jinja").render(boards=boards, tiers=TIERS, history=history, **shown)
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
-    text = templates.get_template("similarity.md.jinja").render(maps=maps(boards))
+    found = maps(boards)
+    text = templates.get_template("similarity.md.jinja").render(maps=found)
     (folder / "similarity.md").write_text(text, encoding="utf-8")
+    drawn = [(c.file, c.document) for c in juries.values()]
+    drawn += [(m.file, m.document) for m in found]
     views = jury_views(store) if store else ()
     text = templates.get_template("juries.md.jinja").render(
         views=views, meaning=MEANING, splits={b.split for b in boards}
@@ -74,37 +83,70 @@ def write_pages(
         text = templates.get_template("coverage.md.jinja").render(result=result, table=Markup(table(result)))  # noqa: S704
         (folder / "coverage.md").write_text(text, encoding="utf-8")
     for board in boards:
-        text = render_board(board, templates, repository=repository, opened=opened, paired=paired)
-        (folder / f"{board.split}.md").write_text(text, encoding="utf-8")
-        if isinstance(board, Board) and any(s.categories for s in board.sections):
-            text = templates.get_template("breakdown.md.jinja").render(board=board)
-            (folder / f"breakdown-{board.split}.md").write_text(text, encoding="utf-8")
-        if isinstance(board, NovelBoard) and board.asked:
-            text = templates.get_template("questions.md.jinja").render(board=board, opened=opened)
-            (folder / f"questions-{board.split}.md").write_text(text, encoding="utf-8")
+        drawn += _write_board(
+            board, folder, templates, boards=boards, repository=repository, opened=opened, paired=paired
+        )
+    (folder / FOLDER).mkdir(exist_ok=True)
+    for name, text in drawn:
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _write_board(
+    board: AnyBoard,
+    folder: Path,
+    templates: Environment,
+    *,
+    boards: Sequence[AnyBoard],
+    repository: str | None,
+    opened: Collection[tuple[str, str]],
+    paired: Sequence[Contest],
+) -> list[tuple[str, str]]:
+    """Write a board and the pages that go with it; files and documents of its charts."""
+    charts = _charts(board)
+    text = render_board(
+        board, templates, boards=boards, repository=repository, charts=charts, opened=opened, paired=paired
+    )
+    (folder / f"{board.split}.md").write_text(text, encoding="utf-8")
+    chosen = parts_of(board, boards)
+    listed = [(s, c.parts) for s, c in zip(board.sections, chosen, strict=True) if c.parts]
+    if listed:
+        text = templates.get_template("breakdown.md.jinja").render(board=board, listed=listed, kind=chosen[0].kind)
+        (folder / f"breakdown-{board.split}.md").write_text(text, encoding="utf-8")
+    if isinstance(board, NovelBoard) and board.asked:
+        text = templates.get_template("questions.md.jinja").render(board=board, opened=opened)
+        (folder / f"questions-{board.split}.md").write_text(text, encoding="utf-8")
+    return [(c.file, c.document) for own in charts.values() for c in own]
 
 
 def render_board(
     board: AnyBoard,
     templates: Environment | None = None,
     *,
+    boards: Sequence[AnyBoard] = (),
     repository: str | None = None,
+    charts: Mapping[int, Sequence[Chart]] | None = None,
     opened: Collection[tuple[str, str]] = (),
     paired: Sequence[Contest] = (),
 ) -> str:
     """The Markdown of one board.
 
     Args:
-        board: What to show.
+        board: The board.
         templates: From `environment`; None: made here.
+        boards: All boards, among which those of other languages are found.
         repository: On GitHub, where rows are reported; None: nowhere.
+        charts: By section; None: they are drawn here.
         opened: Split and version of the items that have pages.
         paired: What can be compared on the page for that, of boards that are not of riddles.
     """
     template = (templates or environment(repository)).get_template(board.template)
-    charts = board_charts(board) if isinstance(board, Board) else {}
-    known = {"board": board, "tiers": TIERS, "genres": GENRES, "charts": charts, "report": repository is not None}
-    return template.render(**known, opened=opened, contests_of=partial(contests_of, paired, board.split))
+    known = {"board": board, "tiers": TIERS, "genres": GENRES, "report": repository is not None}
+    shown = {"charts": _charts(board) if charts is None else charts, "chosen": parts_of(board, boards)}
+    return template.render(**known, **shown, opened=opened, contests_of=partial(contests_of, paired, board.split))
+
+
+def _charts(board: AnyBoard) -> dict[int, list[Chart]]:
+    return board_charts(board, most=FULL_MARKS["case"] if isinstance(board, CaseBoard) else 100)
 
 
 def environment(repository: str | None = None) -> Environment:
@@ -121,4 +163,10 @@ def environment(repository: str | None = None) -> Environment:
     found.tests["web"] = is_web
     filters = {"slug": slug, "signed": signed, "cost": cost, "tokens": tokens, "reasoning": reasoning}
     found.filters |= {**filters, "report": partial(report_url, repository), "item_page": page_of}
+    found.filters |= {"describe": describe, "named_parts": _named_parts}
     return found
+
+
+def _named_parts(parts: Parts) -> str:
+    """Names of parts and of their files, as JSON for an attribute."""
+    return json.dumps([(part.name, part.page) for part in parts.parts])

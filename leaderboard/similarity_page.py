@@ -7,9 +7,11 @@ from markupsafe import Markup
 
 from evaluators.estimate import LIKE, RANKED
 from evaluators.values import Estimate
+from leaderboard.drawings import map_document
 from leaderboard.plots import map_plot
 from leaderboard.published import read_published_correlations
 from leaderboard.similarity import Floats, matrix, places, similarity
+from leaderboard.vega import FOLDER
 
 
 class Shown(Protocol):
@@ -36,6 +38,12 @@ class Map(NamedTuple):
     models: tuple[str, ...]  # over which they were computed; empty where a paper printed them
     drawing: Markup
     source: str
+    document: str  # the drawing as a chart that answers to a pointer
+
+    @property
+    def file(self) -> str:
+        """Where its document stands."""
+        return f"{FOLDER}/map-{'boards' if self.models else 'published'}.json"
 
 
 def maps(boards: Sequence[Shown]) -> tuple[Map, ...]:
@@ -64,4 +72,5 @@ def _map(names: Sequence[str], r: Floats, models: Sequence[str], source: str) ->
     rows = tuple((name, tuple(f"{value:.2f}" for value in row)) for name, row in zip(names, r, strict=True))
     spots = [(float(x), float(y)) for x, y in places(r)]
     drawing = map_plot(spots, names, label=f"Map of {', '.join(names)}: the more their scores correlate, the closer")
-    return Map(tuple(names), rows, tuple(models), drawing, source)
+    document = map_document(spots, names, [cells for _, cells in rows])
+    return Map(tuple(names), rows, tuple(models), drawing, source, document)

@@ -119,19 +119,25 @@ def _categories(of_item: Mapping[str, str], data: Split, *, items: int) -> tuple
 def _by_category(
     ranked: Sequence[Estimate], board: Board, draws: Paired, names: Sequence[str], part: Ints | None
 ) -> list[Estimate]:
-    """Estimates for items like those of each category; the metric is `<headline>/<category>`."""
+    """Estimates for items like those of each category, with ranks; the metric is `<headline>/<category>`."""
     if part is None:
         return []
     low, high = np.quantile(draws.parts, [0.025, 0.975], axis=0, method="inverted_cdf")
     mean, model = draws.parts.mean(0), board.rows.model
+    column = [board.names.index(e.submission_id) for e in ranked]
+    rng = np.random.default_rng(len(ranked))
+    sets = [
+        rank_sets(draws.parts[:, c, column].astype(np.float64), items=max(1, int((part == c).sum())), rng=rng)
+        for c in range(len(names))
+    ]
     cells = np.zeros((len(names), len(board.names)), dtype=np.int64)
     inside = part[board.rows.item]
     np.add.at(cells, (inside[inside >= 0], model[inside >= 0]), 1)
     found = []
-    for e in ranked:
-        m = board.names.index(e.submission_id)
+    for row, (e, m) in enumerate(zip(ranked, column, strict=True)):
         for c, name in enumerate(names):
+            best, worst = sets[c][row]
             numbers = {"value": float(mean[c, m]), "low": float(low[c, m]), "high": float(high[c, m])}
-            about = {"metric": f"{HEADLINE}/{name}", "n": int(cells[c, m]), "best_rank": None, "worst_rank": None}
+            about = {"metric": f"{HEADLINE}/{name}", "n": int(cells[c, m]), "best_rank": best, "worst_rank": worst}
             found.append(e.model_copy(update={**numbers, **about, "notes": ()}))
     return found

@@ -1,5 +1,6 @@
 """The parts of the site that are made here: standings that are kept, pages by the thousand, data, feed, checks."""
 
+import gzip
 import json
 import re
 from collections.abc import Iterator
@@ -18,7 +19,6 @@ from leaderboard import standings
 from leaderboard.api import DOCUMENTS
 from leaderboard.boards import boards
 from leaderboard.build import MARK, Options, SiteError, build_site
-from leaderboard.charts import Point, frontier, scatter
 from leaderboard.checks import check_site
 from leaderboard.downloads import QUERIES
 from leaderboard.evidence import items, open_splits, page_of, shards, slug
@@ -27,6 +27,7 @@ from leaderboard.frame import Frame
 from leaderboard.outputs import MANIFEST, Outputs
 from leaderboard.records import History, Record
 from leaderboard.social import card
+from leaderboard.vega import Point, bundle, document, drawn, frontier, log_ticks, score_layers
 from tests import bench_store
 from tests.made_board import ARABIC, HOSTILE, IMAGE, RTL, fill
 from tests.made_runs import made_run
@@ -322,12 +323,44 @@ def test_the_frontier_is_what_nothing_cheaper_reaches() -> None:
 
 def test_names_in_a_drawing_are_text_and_the_drawing_says_what_it_is() -> None:
     points = [Point(x, 10 * x, 10 * x - 5, 10 * x + 5, name) for x, name in enumerate((IMAGE, "</svg><script>"), 1)]
-    svg = str(scatter(points, x_title="US dollars"))
+    layers = score_layers(points, x_title="US dollars", domain=(0, 30))
+    svg = str(drawn(layers, said="2 models: score against US dollars"))
     ET.fromstring(svg)
     assert "<img" not in svg
     assert "<script" not in svg
     assert "&lt;img src=x" in svg
     assert 'role="img" aria-label="2 models' in svg
+
+
+def test_numbers_in_names_stay_as_they_are_where_those_of_lines_are_rounded() -> None:
+    points = [Point(0.0021, 50, 40, 60, "gpt-5.12345"), Point(0.13, 70, 65, 75, "b")]
+    svg = str(drawn(score_layers(points, x_title="US dollars", domain=(0, 100)), said="s"))
+    assert ">gpt-5.12345<" in svg
+    assert not re.search(r'="[^"]*\d\.\d{3}', svg)
+
+
+def test_prices_get_round_marks() -> None:
+    assert log_ticks(0.0021, 0.13) == [0.005, 0.01, 0.02, 0.05, 0.1]
+    assert log_ticks(0.00002, 90) == [0.0001, 0.001, 0.01, 0.1, 1, 10]
+    assert log_ticks(0.011, 0.012) == [0.011, 0.012], "no round one lies between"
+
+
+def test_the_document_of_a_chart_has_tooltips_and_links_and_asks_for_nothing() -> None:
+    points = [Point(0.1, 50, 40, 60, IMAGE, href="models/a.html"), Point(0.2, 70, 65, 75, "b", href="models/b.html")]
+    found = json.loads(document(score_layers(points, x_title="US dollars", domain=(0, 100)), [("name", "model", "")]))
+    (dots,) = [layer for layer in found["layer"] if layer.get("name") == "dots"]
+    assert dots["encoding"]["href"] == {"field": "href"}
+    assert dots["encoding"]["tooltip"] == [{"field": "name", "title": "model"}]
+    assert [v["name"] for v in dots["data"]["values"]] == [IMAGE, "b"]
+    assert all("url" not in layer.get("data", {}) for layer in found["layer"])
+
+
+def test_the_library_of_charts_is_the_same_at_each_build_and_leaves_one_name() -> None:
+    text = bundle()
+    assert text == bundle()
+    assert text.count("window.vegaEmbed") == 1
+    assert not re.search(r"window\.vega(Lite)?\s*=", text)
+    assert len(gzip.compress(text.encode(), 6)) < 320_000
 
 
 def test_a_card_is_a_picture_of_the_size_that_others_expect() -> None:

@@ -15,5 +15,10 @@
   };
   // The theme's search is a dialog without a name.
   document.querySelector(".md-search[role=dialog]")?.setAttribute("aria-label", "Search the site");
+  // The theme lets wide tables of prose move sideways; those who have no pointer must be able to move them, too.
+  window.addEventListener("load", () => document.querySelectorAll(".md-typeset__scrollwrap").forEach((place) => {
+    const said = { tabindex: "0", role: "region", "aria-label": place.querySelector("th")?.textContent || "Table" };
+    for (const [name, value] of Object.entries(said)) place.setAttribute(name, value);
+  }));
   window.deerstalker = { make, visible };
 })();

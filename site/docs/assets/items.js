@@ -61,7 +61,7 @@
   const search = make("input", { type: "search" });
   const disputed = make("input", { type: "checkbox" });
   const status = make("span", { class: "ds-count", role: "status", "aria-live": "polite" });
-  const more = make("button", { type: "button" });
+  const more = make("button", { type: "button", text: "Load answers" });
   const tools = make("div", { class: "ds-tools", role: "search", "aria-label": "Answers" },
     make("label", {}, make("span", { text: "Model" }), search),
     make("label", { class: "ds-check" }, disputed, make("span", { text: "only where the votes differ" })), status);
