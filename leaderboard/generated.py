@@ -6,7 +6,7 @@ from pathlib import Path
 
 from evaluators.store import Store
 from leaderboard.api import write_api
-from leaderboard.downloads import write_downloads
+from leaderboard.downloads import downloads
 from leaderboard.explorer import write_explorer
 from leaderboard.feed import atom
 from leaderboard.frame import Frame
@@ -44,13 +44,13 @@ def write_generated(
     code = _code()
     framed = {kind: digest(code, frame.text) for kind, frame in frames.items()}
     found = models(boards, history)
-    write_model_pages(found, frames["models"], templates, outputs, code=framed["models"])
-    titles = {b.split: b.title for b in boards}
-    write_explorer(store, titles, frames["items"], templates, outputs, code=framed["items"], shard_code=code)
-    write_api(store, boards, found, outputs, code=code)
-    write_downloads(store, outputs, code=code)
-    _write_cards(boards, found, outputs, code=code)
-    outputs.write("feed.xml", digest(code, history, url), lambda: atom(history, site_url=url))
+    with downloads(store, outputs, code=code):
+        write_model_pages(found, frames["models"], templates, outputs, code=framed["models"])
+        titles = {b.split: b.title for b in boards}
+        write_explorer(store, titles, frames["items"], templates, outputs, code=framed["items"], shard_code=code)
+        write_api(store, boards, found, outputs, code=code)
+        _write_cards(boards, found, outputs, code=code)
+        outputs.write("feed.xml", digest(code, history, url), lambda: atom(history, site_url=url))
     _let_search_find(found, built)
     outputs.close()
     return outputs
