@@ -27,8 +27,8 @@ FROM tried t JOIN said v USING (submission_id, transcript_id)
 LEFT JOIN items i ON i.split = $split AND i.version = $version AND i.item_id = t.item_id
 ORDER BY t.submission_id, t.position, v.position, v.part"""
 _LABELLED = "SEMI JOIN (FROM verdicts WHERE kind = 'human') USING (transcript_id)"
-_GRADES = """SELECT submission_id, transcript_id, position, judge, kind, score, if(unit = 'item', '', '#' || unit) AS part
-    FROM graded"""
+_GRADES = """SELECT submission_id, transcript_id, position, judge, kind, score,
+    if(unit = 'item', '', '#' || unit) AS part FROM graded"""
 _MARKS = """SELECT submission_id, transcript_id, position, judge, kind, mark.value AS score, '#' || mark.key AS part
     FROM (SELECT *, unnest(map_entries(marks::JSON::MAP(VARCHAR, DOUBLE))) AS mark FROM graded)"""
 

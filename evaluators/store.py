@@ -83,25 +83,6 @@ def open_store(path: Path | str, *, read_only: bool = False) -> "Iterator[Store]
         connection.close()
 
 
-def pack(folder: Path, tables: Sequence[str]) -> None:
-    """Make `results.duckdb` of the Parquet files of these tables, in the folder where they are.
-
-    Raises:
-        StoreError: If a file cannot be read or written.
-    """
-    import duckdb
-
-    path = folder / "results.duckdb"
-    try:
-        # Little memory and one thread: a build does other work meanwhile.
-        with duckdb.connect(str(path), config={"memory_limit": "400MB", "threads": 1}) as connection:
-            for table in tables:
-                from_file = str(folder / f"{table}.parquet").replace("'", "''")
-                connection.execute(f"CREATE TABLE {table} AS FROM '{from_file}'")
-    except duckdb.Error as error:
-        raise StoreError(explain(error, path)) from error
-
-
 class Store:
     """An open store. Writes replace what they name, so doing one twice changes nothing."""
 

@@ -352,7 +352,7 @@ def test_a_file_that_is_gone_is_made_again(tmp_path: Path) -> None:
     (old / "x.txt").unlink()
     second = Outputs(new, old)
     second.write("x.txt", "1", lambda: "one")
-    assert ((new / "x.txt").read_text(), second.written, second.kept) == ("one", 1, 0)
+    assert ((new / "x.txt").read_text(), second.written, second.taken) == ("one", 1, set())
     assert (old.parent / MANIFEST).exists()
 
 
