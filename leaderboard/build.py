@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from leaderboard.checks import check_site
 from leaderboard.generated import write_generated
 from leaderboard.leaks import NOTHING, Unpublished, registered, unpublished_of
-from leaderboard.records import NO_HISTORY, RECORDS, History
+from leaderboard.records import NO_HISTORY, RECHECKS, RECORDS, History
 
 if TYPE_CHECKING:
     from builders.splits import Split as BuiltSplit
@@ -67,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--sealed-splits", type=Path, default=Path("sealed"), metavar="DIR", help="sealed splits")
     parser.add_argument("--records", type=Path, default=RECORDS, metavar="FILE", help="the results changelog")
+    parser.add_argument("--rechecks", type=Path, default=RECHECKS, metavar="FILE", help="what rechecks of juries found")
     parser.add_argument("--out", type=Path, default=OUT, metavar="DIR", help="replaced whole (default: build/site)")
     parser.add_argument("--site-url", type=_address, metavar="URL", help="where the site will stand, ending in a slash")
     parser.add_argument(
@@ -82,12 +83,13 @@ def main(arguments: argparse.Namespace) -> int:
         ValueError: If a bundle or a published table is refused, or `--out` is somebody else's folder.
         OSError: If the store or a page cannot be written.
     """
+    from evaluators.rechecks import read
     from evaluators.store import open_store, store_path
     from leaderboard.ingest import ingest
     from leaderboard.records import read_history
 
     keep_out = unpublished_of([_load(ref, arguments) for ref in arguments.keep_out])
-    history = read_history(arguments.records)
+    history = read_history(arguments.records)._replace(rechecks=read(arguments.rechecks))
     with open_store(store_path()) as store:
         ingest(store, arguments.submissions, arguments.runs, arguments.splits, history, labels=arguments.labels)
         options = Options(arguments.site_url, arguments.repository, arguments.generator)

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from builders import BENCHMARKS
 from evaluators.store import Store
 from leaderboard.boards import TIERS, Board
-from leaderboard.calibration import calibrations
+from leaderboard.calibration import calibrations, labelling
 from leaderboard.case_boards import CaseBoard
 from leaderboard.charts import board_charts
 from leaderboard.coverage import table
@@ -49,6 +49,7 @@ def write_pages(
     riddles = tuple(b for b in boards if isinstance(b, Board))
     shown = {
         "calibrations": calibrations(store, riddles) if store else (),
+        "labelling": labelling(boards),
         "queries": QUERIES,
         "tables": (*AGGREGATES, *EVIDENCE, *ITEMS),
         "benchmarks": BENCHMARKS,
