@@ -37,8 +37,8 @@ ITEMS: Mapping[str, str] = MappingProxyType({"items": "split, version, position"
 # Queries that a reader can run on the file as they stand; tests/test_generated.py runs them.
 QUERIES = (
     (
-        "The ranks of a board, with their intervals",
-        "SELECT best_rank, worst_rank, model, round(100 * value, 1) AS score,\n"
+        "The ranks of all boards, with their intervals",
+        "SELECT split, best_rank, worst_rank, model, round(100 * value, 1) AS score,\n"
         "    round(100 * low, 1) AS low, round(100 * high, 1) AS high\n"
         "FROM estimates\nWHERE best_rank IS NOT NULL AND estimand = 'items like these' AND method = 'lsre'\n"
         "ORDER BY split, best_rank, model;",

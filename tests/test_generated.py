@@ -162,13 +162,18 @@ def test_a_new_submission_rebuilds_only_what_it_touches(tmp_path: Path) -> None:
 
 def test_every_document_of_the_api_fits_its_schema(site: Path) -> None:
     schema = json.loads((site / "api/v1/schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
     kinds = {"index.json": "index", "compare/*.json": "compare", "compare/*/*.json": "draws", "models/*.json": "model"}
     for pattern, kind in kinds.items():
         found = sorted((site / "api/v1").glob(pattern))
         assert found, pattern
         for path in found:
             document = json.loads(path.read_text())
-            jsonschema.validate(document, {"$ref": f"#/$defs/{DOCUMENTS[kind].__name__}", "$defs": schema["$defs"]})
+            own = {"$ref": f"#/$defs/{DOCUMENTS[kind].__name__}", "$defs": schema["$defs"]}
+            jsonschema.validate(document, own)
+            for other in (document | {"more": 1}, dict(list(document.items())[1:])):
+                with pytest.raises(jsonschema.ValidationError):
+                    jsonschema.validate(other, own)
 
 
 def test_the_example_queries_run_on_the_download_and_find_something(tmp_path: Path) -> None:

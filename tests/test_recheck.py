@@ -129,7 +129,7 @@ def test_what_came_of_each_judge_is_written_down_once_and_shown(tmp_path: Path, 
     assert [(r.judge, r.compared, r.changed, r.detected) for r in found] == [(j, 20, 0.0, False) for j in SEATS]
     assert {(r.jury, r.date, r.splits) for r in found} == {("tiny-local", "2026-11-22", ("sample-llm@1.0.0",))}
     page, none = (rendered(tmp_path / n, History(rechecks=r)) for n, r in (("some", found), ("none", ())))
-    assert page.count("has not moved, p 1.000") == 3
+    assert page.count('<td>not moved</td><td class="ds-num">1.000') == 3
     assert "Not measured yet" in none
     path.write_text(path.read_text() + '{"judge": "x"}\n')
     with pytest.raises(RecheckError, match=r"rechecks\.jsonl:4: date: Field required"):
