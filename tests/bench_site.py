@@ -3,7 +3,7 @@
 For each size: a store is made and estimated once from nothing, the site is built from the estimates that it keeps,
 built again, and again with one model more; then a board is opened in Chromium. Of several sizes the growth is printed.
 CPU seconds are the user's and the system's, memory is that of all processes of a step at once (proportional set size,
-looked at five times a second). A wall clock says something on a machine that does nothing else.
+looked at once a second). A wall clock says something on a machine that does nothing else.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def measured(what: str, call: Callable[[], object], figures: Figures) -> None:
 
 
 def _watch(process: int, peak: list[float], over: Event) -> None:
-    while not over.wait(0.2):
+    while not over.wait(1.0):  # a look takes some ten milliseconds
         peak[0] = max(peak[0], sum(map(_megabytes, (process, *_children(process)))))
 
 
