@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PY := $(BIN)/python
 .DEFAULT_GOAL := help
-.PHONY: help test lint bench bench-run demo lock clean
+.PHONY: help test lint bench bench-run bench-site demo lock clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -43,6 +43,9 @@ bench: .venv/ready  ## Print performance as ratios measured side by side
 
 bench-run: .venv/ready  ## CPU, time and memory of runs beside bare litellm and inspect-ai (DEERSTALKER_INSPECT=its python)
 	$(PY) -m tests.bench_run
+
+bench-site: .venv/ready  ## The site at 250, 500 and 1,000 models x 4 boards x 500 items x 3 judges, and how it grows
+	$(PY) -m tests.bench_site --models 250 500 1000
 
 DEMO_ARGS = $(if $(MODEL),--model '$(MODEL)') $(if $(JUDGES),--judges '$(JUDGES)')
 demo: .venv/ready $(if $(MODEL),,.venv/local-model)  ## A whole leaderboard from a tiny local model (or MODEL=... JUDGES=a,b,c)

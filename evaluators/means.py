@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 from evaluators.ppi import Interval
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 class Bounded(NamedTuple):
@@ -20,7 +21,7 @@ class Bounded(NamedTuple):
     high: Floats  # with unknown repeats at 1
 
 
-def cluster_mean(values: Floats, clusters: Sequence[str], *, level: float = 0.95) -> Interval:
+def cluster_mean(values: Floats, clusters: Sequence[str] | Ints, *, level: float = 0.95) -> Interval:
     """Estimate the mean score on items like these.
 
     The variance is that of sums over clusters (the linearised ratio estimator, with G/(G-1)), the quantile Student's t
@@ -47,8 +48,9 @@ def cluster_mean(values: Floats, clusters: Sequence[str], *, level: float = 0.95
     if not known.any():
         raise ValueError("no score is known; there is nothing to estimate")
     point = float(values[known].mean())
-    low, _ = _limits(_filled(values, 0.0), clusters, level)
-    _, high = _limits(_filled(values, 1.0), clusters, level)
+    low, high = _limits(_filled(values, 0.0), clusters, level)
+    if not known.all():
+        _, high = _limits(_filled(values, 1.0), clusters, level)
     return Interval(point, low, high)
 
 
@@ -163,7 +165,7 @@ def cluster_ppi(human: Floats, jury: Floats, clusters: Sequence[str], *, level: 
     return Interval(point, max(0.0, point - reach), min(1.0, point + reach))
 
 
-def _limits(values: Floats, clusters: Sequence[str], level: float) -> tuple[float, float]:
+def _limits(values: Floats, clusters: Sequence[str] | Ints, level: float) -> tuple[float, float]:
     names, place = np.unique(np.array(clusters), return_inverse=True)
     count, mean = len(names), float(values.mean())
     if count < 2:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluators.bins import Floats
+from evaluators.bins import Floats, Ints
 from evaluators.means import cluster_mean
 from evaluators.ppi import Interval
 
@@ -118,7 +118,7 @@ def rank_correlation(first: Floats, second: Floats) -> float:
 def compare(
     first: Floats,
     second: Floats,
-    clusters: Sequence[str],
+    clusters: Sequence[str] | Ints,
     *,
     rng: np.random.Generator,
     scale: Scale = "nominal",
@@ -148,15 +148,15 @@ def compare(
     if not both.any():
         raise ValueError("no unit has a grade of both raters; label answers that the other has rated")
     a, b = first[both], second[both]
-    items = np.array(clusters)[both]
+    items = np.unique(np.asarray(clusters)[both], return_inverse=True)[1]
 
     def of(statistic: Callable[[Floats, Floats], float]) -> Interval:
         return bootstrap(lambda rows: statistic(a[rows], b[rows]), items, rng=rng, level=level, resamples=resamples)
 
     return Compared(
         len(a),
-        len(np.unique(items)),
-        cluster_mean((a == b).astype(np.float64), items.tolist(), level=level),
+        int(items.max()) + 1,
+        cluster_mean((a == b).astype(np.float64), items, level=level),
         of(cohen),
         of(lambda x, y: krippendorff_alpha(np.stack([x, y], axis=1), scale=scale)),
         of(rms),
@@ -168,7 +168,7 @@ def compare(
 
 def bootstrap(
     statistic: Callable[[NDArray[np.int64]], float],
-    clusters: NDArray[np.str_],
+    clusters: NDArray[np.str_] | Ints,
     *,
     rng: np.random.Generator,
     level: float = 0.95,
@@ -185,9 +185,11 @@ def bootstrap(
         level: Coverage of the interval.
         resamples: Draws.
     """
-    names, place = np.unique(clusters, return_inverse=True)
-    members = [np.flatnonzero(place == g) for g in range(len(names))]
     point = statistic(np.arange(len(clusters)))
+    if not resamples:
+        return Interval(point, float("nan"), float("nan"))
+    names, place = np.unique(clusters, return_inverse=True)
+    members = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1])
     drawn = []
     for _ in range(resamples if len(names) > 1 else 0):
         rows = np.concatenate([members[g] for g in rng.integers(0, len(names), len(names))])

@@ -1,26 +1,36 @@
 """Every vote of a judge and label of a person on the attempts at a split, as columns."""
 
-import json
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluators.store import Store
-from evaluators.units import MOST, place_of
+from evaluators.units import MOST, UNIT, place_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Part = Literal["grade", "mark"]
-_QUERY = """SELECT s.submission_id, s.provider, v.transcript_id, t.item_id, coalesce(i.cluster, t.item_id),
-    coalesce(i.category, ''), length(coalesce(t.answer, '') || coalesce(t.justification, '')), v.judge, v.kind, v.score,
-    v.unit, v.marks
-FROM submissions s JOIN transcripts t USING (submission_id) JOIN verdicts v USING (submission_id, transcript_id)
-LEFT JOIN items i ON i.split = s.split AND i.version = s.version AND i.item_id = t.item_id
-WHERE s.split = ? AND s.version = ? AND s.jury = ? AND v.score IS NOT NULL
-    AND v.kind IN ('model', 'human') AND s.kind = 'model'
-{more} ORDER BY s.submission_id, t.position, v.position"""
-_LABELLED = "AND v.transcript_id IN (SELECT transcript_id FROM verdicts WHERE kind = 'human')"
-_OF_MODELS = "AND list_contains(?, s.submission_id)"
+_QUERY = """WITH mine AS (SELECT submission_id, provider FROM submissions
+    WHERE split = $split AND version = $version AND jury = $jury AND kind = 'model' {only}),
+tried AS (SELECT t.*, mine.provider FROM transcripts t JOIN mine USING (submission_id) {labelled}),
+graded AS (SELECT v.* FROM verdicts v SEMI JOIN tried USING (submission_id, transcript_id)
+    WHERE v.score IS NOT NULL AND v.kind IN ('model', 'human')
+        AND (v.unit = 'item' OR regexp_full_match(v.unit, $unit))),
+said AS ({said})
+SELECT t.submission_id, t.provider, t.transcript_id || v.part, t.item_id || v.part, coalesce(i.cluster, t.item_id),
+    coalesce(i.category, ''), length(coalesce(t.answer, '') || coalesce(t.justification, ''))::BIGINT, v.judge, v.kind,
+    v.score::DOUBLE
+FROM tried t JOIN said v USING (submission_id, transcript_id)
+LEFT JOIN items i ON i.split = $split AND i.version = $version AND i.item_id = t.item_id
+ORDER BY t.submission_id, t.position, v.position, v.part"""
+_LABELLED = "SEMI JOIN (FROM verdicts WHERE kind = 'human') USING (transcript_id)"
+_GRADES = """SELECT submission_id, transcript_id, position, judge, kind, score,
+    if(unit = 'item', '', '#' || unit) AS part FROM graded"""
+_MARKS = """SELECT submission_id, transcript_id, position, judge, kind, mark.value AS score, '#' || mark.key AS part
+    FROM (SELECT *, unnest(map_entries(marks::JSON::MAP(VARCHAR, DOUBLE))) AS mark FROM graded)"""
 
 _COSTS = """SELECT v.judge, avg(v.cost_usd) FROM submissions s JOIN verdicts v USING (submission_id)
 WHERE s.split = ? AND s.version = ? AND s.jury = ? AND s.kind = 'model' AND v.kind = 'model' AND v.cost_usd IS NOT NULL
@@ -75,24 +85,43 @@ def ratings(
     Returns:
         Ratings whose `transcript` and `item` name behind a # the part that is rated, where it is one.
     """
-    query = _QUERY.format(more=f"{_LABELLED if labelled else ''} {_OF_MODELS if only else ''}")
-    values: list[str | Sequence[str]] = [split, version, jury, *([list(only)] if only else [])]
-    rows = [row for row in store.query(query, values).fetchall() if row[10] == "item" or place_of(row[10])]
-    if of == "mark":
-        rows = [
-            (*row[:2], f"{row[2]}#{name}", f"{row[3]}#{name}", *row[4:9], float(found), name, row[11])
-            for row in rows
-            for name, found in sorted(json.loads(row[11]).items())
-        ]
-    else:
-        rows = [
-            row if row[10] == "item" else (*row[:2], f"{row[2]}#{row[10]}", f"{row[3]}#{row[10]}", *row[4:])
-            for row in rows
-        ]
-    columns = list(zip(*rows, strict=True)) or [()] * (len(Ratings._fields) + 2)
-    said, provider, attempt, item, cluster, category, _, judge, kind = (np.array(c, dtype=np.str_) for c in columns[:9])
-    characters, score = np.array(columns[6], dtype=np.int64), np.array(columns[9], dtype=np.float64)
-    return Ratings(said, provider, attempt, item, cluster, category, characters, judge, kind, score)
+    query = _QUERY.format(
+        only="AND list_contains($only, submission_id)" if only else "",
+        labelled=_LABELLED if labelled else "",
+        said=_MARKS if of == "mark" else _GRADES,
+    )
+    values: dict[str, str | Sequence[str]] = {"split": split, "version": version, "jury": jury, "unit": UNIT}
+    table = store.table(query, values | ({"only": list(only)} if only else {}))
+    return Ratings(*(_column(c) for c in table.columns))
+
+
+def numbered(values: NDArray[np.str_]) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
+    """Names in order and the number of each value among them: `np.unique` with its inverse, without sorting all."""
+    import pyarrow as pa
+
+    found = _encoded(pa.array(values, type=pa.string()))
+    names = np.array(found.dictionary.to_pylist(), dtype=np.str_)
+    order = np.argsort(names)
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[order] = np.arange(len(names))
+    return names[order], rank[found.indices.to_numpy()]
+
+
+def _column(values: "pa.ChunkedArray") -> Any:
+    """A column as an array; of texts, each that occurs is turned into one of Python once."""
+    import pyarrow as pa
+
+    if not pa.types.is_string(values.type):
+        return values.to_numpy()
+    found = _encoded(values)
+    return np.array(found.dictionary.to_pylist() or [""], dtype=np.str_)[found.indices.to_numpy()]
+
+
+def _encoded(values: "pa.Array | pa.ChunkedArray") -> "pa.DictionaryArray":
+    import pyarrow as pa
+
+    whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    return whole.dictionary_encode()
 
 
 def verdict_costs(store: Store, split: str, version: str, jury: str) -> dict[str, float]:

@@ -9,6 +9,7 @@ answer before the official one.
 import argparse
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(prog="python -m evaluators.recheck", description=__doc__)
     add_options(p)
     p.add_argument("--prompts", type=Path, metavar="DIR", help="judges' prompts to compare with those of then")
+    p.add_argument("--date", help="day of the recheck, YYYY-MM-DD (default: today, UTC)")
     return p
 
 
@@ -46,6 +48,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--usd-per-unpriced-call", type=_usd_or_none, metavar="USD", help="what an unpriced call counts")
     p.add_argument("--most-calls", type=int, default=10_000, metavar="N", help="most calls (default: %(default)s)")
     p.add_argument("--journal", type=Path, default=Path("build/recheck"), metavar="DIR", help="kept, never published")
+    p.add_argument(
+        "--rechecks", type=Path, metavar="FILE", help="append what came of each judge, for the page Calibration"
+    )
     p.add_argument("--round", default="1", metavar="NAME", help="a new name asks again what the journal holds")
     p.add_argument("--splits", type=Path, default=Path("splits"), metavar="DIR", help="where built splits are")
     p.add_argument("--concurrency", type=int, default=8, metavar="C", help="most calls in flight (default 8)")
@@ -84,13 +89,28 @@ def checked(options: argparse.Namespace) -> "tuple[Panel, list[Drift]]":
         JuryError, BundleError, CapError: As for `recheck`.
     """
     from evaluators.bundle import read_bundle
-    from evaluators.jury import at_endpoint, load_panel
+    from evaluators.jury import JuryError, at_endpoint, load_panel
+    from evaluators.rechecks import append, read
 
     panel = load_panel(options.jury)
+    if options.rechecks is not None:
+        if options.prompts is not None:
+            raise JuryError("--rechecks is for judges asked as they were then; leave it out with --prompts")
+        read(options.rechecks)  # before anything is paid for
     seats = at_endpoint(panel, options.judge_api_base).seats
-    found, lost = recheck([read_bundle(b) for b in options.bundles], seats, options)
+    bundles = [read_bundle(b) for b in options.bundles]
+    found, lost = recheck(bundles, seats, options)
     for d in found:
         print(_said(d))
+    if options.rechecks is not None:
+        splits = sorted({b.submission.ref for b in bundles})
+        append(
+            options.rechecks,
+            found,
+            date=options.date or datetime.now(UTC).date().isoformat(),
+            jury=panel.name,
+            splits=splits,
+        )
     if lost:
         print(f"{lost} verdicts could not be had again; they are left out", file=sys.stderr)
     return panel, found

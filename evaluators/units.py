@@ -3,7 +3,8 @@
 import re
 
 MOST = 3  # the highest grade
-_UNIT = re.compile(r"s(\d{2,3})\.q([1-9]\d?)")
+UNIT = r"s(\d{2,3})\.q([1-9]\d?)"
+_UNIT = re.compile(UNIT)
 
 
 def unit_of(stage: int, question: int) -> str:

@@ -17,7 +17,7 @@ from evaluators.bins import Floats
 from evaluators.fit import ChoiceError
 from evaluators.ppi import Interval
 from evaluators.raters import Compared, Scale, bootstrap, compare, counted, fleiss, krippendorff_alpha
-from evaluators.ratings import Ratings, ratings
+from evaluators.ratings import Ratings, numbered, ratings
 from evaluators.store import Store
 from leaderboard.diagnose import Table, print_table
 from leaderboard.labelled import add_places, evidence
@@ -38,7 +38,7 @@ class Rated(NamedTuple):
     votes: Floats  # (attempts, judges)
     labels: Floats  # (attempts, people)
     provider: NDArray[np.str_]
-    cluster: NDArray[np.str_]
+    cluster: NDArray[np.int64]  # story, novel, case or item, by number
     category: NDArray[np.str_]
     length: NDArray[np.str_]  # third of the labelled answers by characters
     most: float  # the highest grade there can be: 3 for answers of a case, else 1
@@ -77,22 +77,23 @@ def main(arguments: argparse.Namespace) -> int:
 
 def rated(found: Ratings) -> Rated:
     """Arrange votes and labels by attempt."""
-    keys = np.char.add(np.char.add(found.submission, "\n"), found.transcript)
-    names, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    attempts, attempt = numbered(found.transcript)
+    keys = numbered(found.submission)[1] * len(attempts) + attempt
+    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
 
     def table(kind: str) -> tuple[tuple[str, ...], Floats]:
         mine = found.kind == kind
-        raters, column = np.unique(found.judge[mine], return_inverse=True)
-        grades = np.full((len(names), len(raters)), np.nan)
+        raters, column = numbered(found.judge[mine])
+        grades = np.full((len(first), len(raters)), np.nan)
         grades[place[mine], column] = found.score[mine]
         return tuple(raters.tolist()), grades
 
     (judges, votes), (people, labels) = table("model"), table("human")
     characters = found.characters[first].astype(np.float64)
-    known = ~np.isnan(labels).all(1) if labels.shape[1] else np.zeros(len(names), dtype=bool)
+    known = ~np.isnan(labels).all(1) if labels.shape[1] else np.zeros(len(first), dtype=bool)
     cuts = np.quantile(characters[known], [1 / 3, 2 / 3]) if known.any() else np.zeros(2)
     length = np.array(LENGTHS)[np.searchsorted(cuts, characters)]
-    about = (found.provider[first], found.cluster[first], found.category[first])
+    about = (found.provider[first], numbered(found.cluster[first])[1], found.category[first])
     return Rated(found.submission[first], found.item[first], judges, people, votes, labels, *about, length, found.most)
 
 
@@ -158,7 +159,7 @@ def _held(
     both = both if mine is None else both & mine
     if both.sum() < LEAST:
         return []
-    clusters = r.cluster[both].tolist()
+    clusters = r.cluster[both]
     found = compare(votes[both], human[both], clusters, rng=rng, scale=scale_of(r), resamples=resamples)
     return [_line(name, found)]
 
@@ -202,7 +203,7 @@ def _people(r: Rated, rng: np.random.Generator, scale: Scale, resamples: int) ->
         if both.sum() < LEAST:
             continue
         found = compare(
-            r.labels[both, a], r.labels[both, b], r.cluster[both].tolist(), rng=rng, scale=scale, resamples=resamples
+            r.labels[both, a], r.labels[both, b], r.cluster[both], rng=rng, scale=scale, resamples=resamples
         )
         lines.append(_line(f"{r.people[a]} and {r.people[b]}", found))
     shared = (~np.isnan(r.labels)).sum(1) >= 2

@@ -19,9 +19,11 @@ from urllib.parse import urlsplit
 
 from leaderboard.checks import check_site
 from leaderboard.generated import write_generated
-from leaderboard.records import NO_HISTORY, RECORDS, History
+from leaderboard.leaks import NOTHING, Unpublished, registered, unpublished_of
+from leaderboard.records import NO_HISTORY, RECHECKS, RECORDS, History
 
 if TYPE_CHECKING:
+    from builders.splits import Split as BuiltSplit
     from evaluators.estimate import Split
     from evaluators.fit import Fits
     from evaluators.store import Store
@@ -60,7 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--labels", type=Path, default=Path("leaderboard/labels"), metavar="DIR", help="labels of people"
     )
+    parser.add_argument(
+        "--keep-out", nargs="*", default=[], metavar="SPLIT", help="splits of whose texts the site may hold none"
+    )
+    parser.add_argument("--sealed-splits", type=Path, default=Path("sealed"), metavar="DIR", help="sealed splits")
     parser.add_argument("--records", type=Path, default=RECORDS, metavar="FILE", help="the results changelog")
+    parser.add_argument("--rechecks", type=Path, default=RECHECKS, metavar="FILE", help="what rechecks of juries found")
     parser.add_argument("--out", type=Path, default=OUT, metavar="DIR", help="replaced whole (default: build/site)")
     parser.add_argument("--site-url", type=_address, metavar="URL", help="where the site will stand, ending in a slash")
     parser.add_argument(
@@ -76,16 +83,30 @@ def main(arguments: argparse.Namespace) -> int:
         ValueError: If a bundle or a published table is refused, or `--out` is somebody else's folder.
         OSError: If the store or a page cannot be written.
     """
+    from evaluators.rechecks import read
     from evaluators.store import open_store, store_path
     from leaderboard.ingest import ingest
     from leaderboard.records import read_history
 
-    history = read_history(arguments.records)
+    keep_out = unpublished_of([_load(ref, arguments) for ref in arguments.keep_out])
+    history = read_history(arguments.records)._replace(rechecks=read(arguments.rechecks))
     with open_store(store_path()) as store:
         ingest(store, arguments.submissions, arguments.runs, arguments.splits, history, labels=arguments.labels)
         options = Options(arguments.site_url, arguments.repository, arguments.generator)
-        print(build_site(store, arguments.out, history, options=options))
+        for m in store.splits():
+            if m.sealed and not {m.ref, m.split} & set(arguments.keep_out):
+                print(
+                    f"of {m.ref} only canary and names of items are searched for: --keep-out {m.ref}", file=sys.stderr
+                )
+        print(build_site(store, arguments.out, history, options=options, keep_out=keep_out))
     return 0
+
+
+def _load(ref: str, arguments: argparse.Namespace) -> "BuiltSplit":
+    from builders.splits import load_split
+
+    sealed = (arguments.sealed_splits / ref.partition("@")[0]).is_dir()
+    return load_split(ref, root=arguments.sealed_splits if sealed else arguments.splits, sealed=True)
 
 
 def _address(text: str) -> str:
@@ -109,6 +130,7 @@ def build_site(
     *,
     fit: "Callable[[Split], Fits | None] | None" = None,
     options: Options = DEFAULT,
+    keep_out: Unpublished = NOTHING,
 ) -> Path:
     """Write the pages and data files of everything in the store and build the site from them.
 
@@ -118,6 +140,7 @@ def build_site(
         history: The results changelog.
         fit: As for `boards`; None: its own default.
         options: Where the site will stand, and what builds its frame.
+        keep_out: What must not stand in it, besides keys and what is known without a key of what is sealed.
 
     Returns:
         The front page.
@@ -148,7 +171,6 @@ def build_site(
     newest = max(days, default="2026-01-01")
     with replace_folder(out, durable=False) as new:
         shutil.copytree(SITE, new, dirs_exist_ok=True, ignore=shutil.ignore_patterns("_build"))
-        (new / MARK).touch()
         docs, built = new / "docs", new / "_build"
         write_pages(found, docs, history, store=store, repository=options.repository, paired=paired)
         for board in found:
@@ -160,8 +182,15 @@ def build_site(
         for name, body in bodies.items():
             put_body(built / f"{name}.html", body)
         frames, old = take_frames(built), out / "_build"
-        write_generated(store, found, history, frames, built, paired=paired, old=old, url=options.url)
-        if faults := check_site(built, root=urlsplit(options.url or "/").path):
+        outputs = write_generated(store, found, history, frames, built, paired=paired, old=old, url=options.url)
+        unpublished = keep_out | registered(store.splits())
+        # What was taken over from a build that was searched for the same need not be searched again.
+        same = (out / MARK).exists() and (out / MARK).read_text(encoding="utf-8") == unpublished.digest
+        searched = outputs.taken if same else ()
+        (new / MARK).write_text(unpublished.digest, encoding="utf-8")
+        if faults := check_site(
+            built, root=urlsplit(options.url or "/").path, unpublished=unpublished, searched=searched
+        ):
             listed = "; ".join(f"{f.page}: {f.what}" for f in faults[:5])
             raise SiteError(f"{len(faults)} faults in the built pages, nothing was replaced: {listed}")
     return out / "_build" / "index.html"

@@ -1,6 +1,7 @@
 """How far each jury agrees with people, and where labels are still wanted: what the page "Calibration" shows."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,9 @@ from evaluators.estimate import FULL_LABELS
 from evaluators.store import Store
 from evaluators.stored import Votes
 from leaderboard.boards import Board
+
+if TYPE_CHECKING:
+    from leaderboard.pages import AnyBoard
 
 
 class Wanted(NamedTuple):
@@ -28,10 +32,40 @@ class Calibrated(NamedTuple):
     version: str
     jury: str
     votes: int
+    rows: int  # ranked rows that it judged
+    first: str  # day of the first and of the last of their runs
+    last: str
+    whole: Agreement | None  # all its votes against people; None: no person marked what it judged
     by_judge: tuple[tuple[str, Agreement], ...]
     by_provider: tuple[tuple[str, Agreement], ...]  # maker of the model that answered
     bias: tuple[tuple[str, float, float, int], ...]  # (model, mean vote, mean label, labels), largest bias first
     wanted: tuple[Wanted, ...]
+
+    @property
+    def lenient(self) -> float:
+        """Mean vote minus mean label over all makers, as a share; above 0 the jury is more lenient than people."""
+        return sum(n * (vote - human) for _, vote, human, n in self.bias) / self.votes
+
+
+class Labelling(NamedTuple):
+    """How far the labels of a split have come."""
+
+    title: str
+    split: str
+    rows: int  # ranked rows of models
+    enough: int  # rows with as many labels of their own as a row needs
+    wanted: int  # labels that the others still need
+
+
+def labelling(boards: "Sequence[AnyBoard]") -> tuple[Labelling, ...]:
+    """What labels each split still wants, of every protocol; a row counts once however many metrics it has."""
+    found = []
+    for board in boards:
+        own = [line.like.n_human for s in board.sections for line in s.ranked if line.like.provider != "human"]
+        missing = [FULL_LABELS - n for n in own if n < FULL_LABELS]
+        if own:
+            found.append(Labelling(board.title, board.split, len(own), len(own) - len(missing), sum(missing)))
+    return tuple(found)
 
 
 def calibrations(store: Store, boards: tuple[Board, ...]) -> tuple[Calibrated, ...]:
@@ -41,6 +75,7 @@ def calibrations(store: Store, boards: tuple[Board, ...]) -> tuple[Calibrated, .
         for version, jury in dict.fromkeys((s.version, s.jury) for s in board.sections):
             lines = [line for s in board.sections if (s.version, s.jury) == (version, jury) for line in s.ranked]
             votes = store.votes(board.split, version, jury)
+            days = [line.submission.date for line in lines]
             wanted = sorted(
                 (
                     Wanted(line.like.model, line.like.n_human, FULL_LABELS - line.like.n_human)
@@ -56,6 +91,10 @@ def calibrations(store: Store, boards: tuple[Board, ...]) -> tuple[Calibrated, .
                     version,
                     jury,
                     len(votes.vote),
+                    len(lines),
+                    min(days, default=""),
+                    max(days, default=""),
+                    dict(_groups(votes, np.full(len(votes.vote), jury))).get(jury),
                     _groups(votes, votes.judge),
                     _groups(votes, votes.provider),
                     _bias(votes),

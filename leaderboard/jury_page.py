@@ -17,9 +17,7 @@ METHOD = "betabin"
 RESAMPLES = 200
 MOST_PANELS = 30
 MOST_MODELS = 25  # whose intervals are averaged: those with most labels; a thousand would take minutes
-
-
-MOST_LABELS = 20_000  # beyond, a bootstrap would take minutes: only shares that agree have intervals
+MOST_LABELS = 3_000  # beyond, a bootstrap would take most of a build: only shares that agree have intervals
 MEANING = {
     "n": "ratings that both made",
     "exact %": "share on which both say the same",

@@ -24,7 +24,8 @@ class Outputs:
         self._folders: set[str] = set()
         if old is not None and (manifest := old.parent / MANIFEST).is_file():
             self._before = json.loads(manifest.read_text(encoding="utf-8"))
-        self.written = self.kept = 0
+        self.taken: set[str] = set()  # files of the last build
+        self.written = 0
 
     def write(self, name: str, source: str, make: Callable[[], str | bytes]) -> None:
         """Write a file, or take over the one of the last build if it was made from the same.
@@ -46,12 +47,13 @@ class Outputs:
             os.link(self._old / name, path)
         except OSError:  # gone, or on another file system
             return False
-        self.kept += 1
+        self.taken.add(name)
         return True
 
     def put(self, name: str, source: str, content: str | bytes) -> None:
         """Write a file."""
         path = self._place(name, source)
+        self.taken.discard(name)
         path.unlink(missing_ok=True)  # it may be a link to a file of the last build
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         self.written += 1

@@ -12,7 +12,7 @@ from builders import BENCHMARKS
 from evaluators.scores import FULL_MARKS
 from evaluators.store import Store
 from leaderboard.boards import TIERS, Board, describe
-from leaderboard.calibration import calibrations
+from leaderboard.calibration import calibrations, labelling
 from leaderboard.case_boards import CaseBoard
 from leaderboard.contests import Contest, contests_of
 from leaderboard.coverage import table
@@ -58,6 +58,7 @@ def write_pages(
     shown = {
         "calibrations": calibrated,
         "jury_charts": juries,
+        "labelling": labelling(boards),
         "queries": QUERIES,
         "tables": (*AGGREGATES, *EVIDENCE, *ITEMS),
         "benchmarks": BENCHMARKS,

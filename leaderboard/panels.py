@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluators.agreement import effective_labels
-from evaluators.bins import Floats
+from evaluators.bins import Floats, Ints
 from evaluators.fit import ChoiceError
 from evaluators.lsre import estimands, lsre
 from evaluators.means import cluster_mean
@@ -152,9 +152,9 @@ def intervals_of(r: Rated, jury: Floats, method: str, draws: int) -> list[Estima
     return found
 
 
-def _bias(difference: Floats, clusters: NDArray[np.str_]) -> Interval:
+def _bias(difference: Floats, clusters: Ints) -> Interval:
     # Differences lie in [-1, 1]; the clustered mean takes shares.
-    found = cluster_mean((difference + 1) / 2, clusters.tolist())
+    found = cluster_mean((difference + 1) / 2, clusters)
     return Interval(*(2 * x - 1 for x in found))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from evaluators.drift import Drift
 from leaderboard.changes import check_retirable, retire
-from leaderboard.records import RECORDS, Record, read_history
+from leaderboard.records import RECHECKS, RECORDS, Record, read_history
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--records", type=Path, default=RECORDS, metavar="FILE", help="the results changelog")
     parser.add_argument("--juries", type=Path, default=HOME, metavar="DIR", help="where the new panel is written")
     parser.add_argument("--date", help="day of the change, YYYY-MM-DD (default: today, UTC)")
-    parser.set_defaults(prompts=None)
+    parser.set_defaults(prompts=None, rechecks=RECHECKS)
 
 
 def main(arguments: argparse.Namespace) -> int:

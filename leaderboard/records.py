@@ -6,14 +6,18 @@ Every line holds the digest of the line before it, so that no line can be change
 import json
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
 from builders.values import Revision, Sha256, Value
 from evaluators.values import Label, Tier
 
+if TYPE_CHECKING:
+    from evaluators.rechecks import Recheck
+
 RECORDS = Path("leaderboard/records.jsonl")
+RECHECKS = Path("leaderboard/rechecks.jsonl")  # what came of asking juries again
 Action = Literal["rejudged", "scored-here", "rescored", "withdrawn", "jury-retired", "sealed-run"]
 # After these the subject stands as it stood.
 _BESIDE = ("jury-retired", "sealed-run")
@@ -46,9 +50,10 @@ class Record(Value):
 
 
 class History(NamedTuple):
-    """The changelog, oldest first."""
+    """The changelog, oldest first, and what rechecks of juries found."""
 
     records: tuple[Record, ...] = ()
+    rechecks: "tuple[Recheck, ...]" = ()
 
     def tier(self, submission_id: str) -> Tier | None:
         """What a sent bundle counts as; None: another stands in its place, or it is withdrawn."""

@@ -1,6 +1,7 @@
 """A large store made in SQL: python -m tests.bench_store OUT.duckdb [--models 1000] [--items 500] [--boards 4]
 
-Every answer has three votes, sixty of each model's a human label. Names, answers and reasons are made up and short.
+Every answer has three votes; about sixty of each model's have a person's mark, too. Names, answers and reasons are
+made up and short.
 """
 
 import argparse
@@ -43,8 +44,13 @@ FROM vote ORDER BY submission_id, position, n;
 INSERT INTO scores SELECT submission_id, transcript_id, 'both_correct', avg(score), false,
     '[' || string_agg('["' || judge || '", ' || score || '.0]', ', ' ORDER BY judge) || ']'
 FROM vote GROUP BY submission_id, transcript_id, position ORDER BY submission_id, position;
-INSERT INTO labels SELECT submission_id, transcript_id, 'human', good::INT
-FROM attempt WHERE {labelled} < 60.0 / {items} ORDER BY submission_id, position;
+CREATE TEMP TABLE known AS FROM attempt WHERE {labelled} < 60.0 / {items};
+INSERT INTO verdicts SELECT submission_id, 3 * {items} + position, transcript_id, 'person-1', NULL, 'human', 'item',
+    good::INT, if(good, '{{"is_answer_correct": true, "is_justification_correct": true}}',
+        '{{"is_answer_correct": false, "is_justification_correct": false}}'), NULL, NULL, NULL, NULL
+FROM known ORDER BY submission_id, position;
+INSERT INTO labels SELECT submission_id, transcript_id, 'human', good::INT FROM known ORDER BY submission_id, position;
+DROP TABLE known;
 DROP TABLE vote;
 DROP TABLE attempt;
 """

@@ -13,6 +13,8 @@ import jsonschema
 import numpy as np
 import pytest
 
+from builders import CANARIES
+from builders.sealed import seal_split
 from evaluators.fit import fit_split
 from evaluators.store import Store, open_store
 from leaderboard import standings
@@ -24,6 +26,7 @@ from leaderboard.downloads import QUERIES
 from leaderboard.evidence import items, open_splits, page_of, shards, slug
 from leaderboard.feed import ATOM, atom
 from leaderboard.frame import Frame
+from leaderboard.leaks import Unpublished, find_leaks, registered, unpublished_of
 from leaderboard.outputs import MANIFEST, Outputs
 from leaderboard.records import History, Record
 from leaderboard.social import card
@@ -31,6 +34,7 @@ from leaderboard.vega import Point, bundle, document, drawn, frontier, log_ticks
 from tests import bench_store
 from tests.made_board import ARABIC, HOSTILE, IMAGE, RTL, fill
 from tests.made_runs import made_run
+from tests.made_sealed import cases, key, secret
 
 
 def quick(data: object) -> object:
@@ -159,26 +163,38 @@ def test_a_new_submission_rebuilds_only_what_it_touches(tmp_path: Path) -> None:
 
 def test_every_document_of_the_api_fits_its_schema(site: Path) -> None:
     schema = json.loads((site / "api/v1/schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
     kinds = {"index.json": "index", "compare/*.json": "compare", "compare/*/*.json": "draws", "models/*.json": "model"}
     for pattern, kind in kinds.items():
         found = sorted((site / "api/v1").glob(pattern))
         assert found, pattern
         for path in found:
             document = json.loads(path.read_text())
-            jsonschema.validate(document, {"$ref": f"#/$defs/{DOCUMENTS[kind].__name__}", "$defs": schema["$defs"]})
+            own = {"$ref": f"#/$defs/{DOCUMENTS[kind].__name__}", "$defs": schema["$defs"]}
+            jsonschema.validate(document, own)
+            for other in (document | {"more": 1}, dict(list(document.items())[1:])):
+                with pytest.raises(jsonschema.ValidationError):
+                    jsonschema.validate(other, own)
 
 
-def test_the_example_queries_run_on_the_download_and_find_something(site: Path) -> None:
+def test_the_example_queries_run_on_the_download_and_find_something(tmp_path: Path) -> None:
+    with open_store(tmp_path / "s.duckdb") as store:
+        for n, votes in enumerate((["3+", "2+", "1-"] * 4, ["3+", "0-", "2-"] * 4)):
+            store.write_submission(*made_run(f"m{n}", votes, provider=f"p{n}"), tier="scored-here")
+        site = build_site(store, tmp_path / "out").parent
     page = (site / "data.html").read_text()
     with duckdb.connect(str(site / "data/results.duckdb"), read_only=True) as connection:
-        for _, query in QUERIES:
-            assert connection.execute(query).fetchall() or "estimates" in query
-            assert query.splitlines()[0].replace(">", "&gt;").replace("'", "&#39;") in page
+        found = [connection.execute(query).fetchall() for _, query in QUERIES]
         tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
         for table in tables:
             stored = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
             parquet = connection.execute(f"SELECT count(*) FROM '{site}/data/{table}.parquet'").fetchone()
             assert stored == parquet, table
+    assert len(found[0]) == 2, "one row for each model, with its ranks"
+    assert [row[1] for row in found[1]] == [2] * 12, "two answers to each of twelve items"
+    assert {row[0] for row in found[2]} == {"a", "b", "c"}, "each of the three judges"
+    for _, query in QUERIES:
+        assert query.splitlines()[0].replace(">", "&gt;").replace("'", "&#39;") in page
 
 
 def test_nothing_of_a_sealed_split_is_shown_item_by_item(tmp_path: Path) -> None:
@@ -198,6 +214,55 @@ def test_nothing_of_a_sealed_split_is_shown_item_by_item(tmp_path: Path) -> None
         assert connection.execute("SELECT count(*) FROM submissions").fetchone() == (2,)
     (head,) = (site / "api/v1/compare").glob("*.json")
     assert json.loads(head.read_text())["items"] == []
+
+
+def leaky(store: Store, said: str) -> None:
+    """One more row, whose answer says what must not be published."""
+    run = made_run("leaky", ["3+"], provider="x")
+    answer = run.transcripts[0].answer
+    assert answer is not None
+    told = run.transcripts[0].model_copy(update={"answer": answer.model_copy(update={"answer": said})})
+    store.write_submission(run.submission, (told, *run.transcripts[1:]), run.verdicts, tier="scored-here")
+
+
+def test_a_build_never_publishes_what_must_not_leave(tmp_path: Path) -> None:
+    """Found wherever an answer goes: the page of the item, its file of answers and the table of attempts."""
+    _, recipient = key(tmp_path / "keys", "one")
+    sealed, _ = seal_split(cases(), [recipient])
+    assert sealed.seal is not None
+    said = (CANARIES["layton-llm"], "hf_" + "a" * 34, sealed.seal.items[0].id, f"It says: {secret('text1').upper()}!")
+    out, keep_out = tmp_path / "out", unpublished_of([cases()])
+    with open_store(tmp_path / "s.duckdb") as store:
+        store.write_split(sealed, ())
+        leaky(store, "an answer like any other")
+        before = files(build_site(store, out, fit=lambda _: None, keep_out=keep_out).parent)
+        for one, kind in zip(said, ("a canary or an id", "a secret key", "a canary or an id", "8 words"), strict=True):
+            leaky(store, one)
+            with pytest.raises(SiteError, match=f"3 faults.*nothing was replaced.*{kind}") as error:
+                build_site(store, out, fit=lambda _: None, keep_out=keep_out)
+            assert re.findall(r"((?:data|items)/[\w./-]+): ", str(error.value)) == [
+                "data/transcripts.parquet",
+                "items/layton-llm-1.0.0/r-000-0.json",
+                "items/layton-llm-1.0.0/r-000.html",
+            ]
+            assert one not in str(error.value)
+    assert files(out / "_build") == before
+
+
+def test_what_was_taken_over_is_searched_again_for_what_is_new(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with open_store(tmp_path / "s.duckdb") as store:
+        leaky(store, secret("text1"))
+        build_site(store, out, fit=lambda _: None)
+        with pytest.raises(SiteError, match="8 words in a row"):
+            build_site(store, out, fit=lambda _: None, keep_out=unpublished_of([cases()]))
+
+
+def test_what_is_packed_is_searched_and_a_manifest_may_name_its_canary(site: Path, store: Store) -> None:
+    assert store.splits(), "so its manifest is in the download"
+    assert not list(find_leaks(site, registered(store.splits())))
+    held = {leak.path.removeprefix(f"{site}/") for leak in find_leaks(site, Unpublished(frozenset({"plain-model"})))}
+    assert {"data/results.duckdb", "data/submissions.parquet", "data/layton-llm.parquet", "layton-llm.html"} <= held
 
 
 def test_shards_hold_every_vote_and_their_texts_are_bounded(store: Store) -> None:
@@ -385,7 +450,7 @@ def test_a_file_that_is_gone_is_made_again(tmp_path: Path) -> None:
     (old / "x.txt").unlink()
     second = Outputs(new, old)
     second.write("x.txt", "1", lambda: "one")
-    assert ((new / "x.txt").read_text(), second.written, second.kept) == ("one", 1, 0)
+    assert ((new / "x.txt").read_text(), second.written, second.taken) == ("one", 1, set())
     assert (old.parent / MANIFEST).exists()
 
 

@@ -17,7 +17,7 @@ HOMES = {
     "datasets": {"builders/hub.py"},
     "pyrage": {"builders/vault.py"},
     "litellm": {"evaluators/models.py", "evaluators/pricing.py", "evaluators/engines/batch_api.py"},
-    "duckdb": {"evaluators/store.py"},
+    "duckdb": {"evaluators/store.py", "evaluators/pack.py"},
     "xllamacpp": {"evaluators/local_model.py"},
     "ray": {"evaluators/engines/cluster.py"},
     "rouge_score": {"evaluators/judge_baseline.py"},

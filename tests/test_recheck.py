@@ -17,9 +17,11 @@ from builders.__main__ import main as builders
 from evaluators.drift import drift, stands_apart
 from evaluators.jury import load_panel, raised
 from evaluators.recheck import main as recheck
+from evaluators.rechecks import RecheckError, read
 from leaderboard.__main__ import main as leaderboard
+from leaderboard.pages import write_pages
 from leaderboard.raise_jury import raise_jury
-from leaderboard.records import RecordError, read_history
+from leaderboard.records import History, RecordError, read_history
 from tests.made_bundle import write_made_bundle
 from tests.servers.model_server import Answer, ModelServer
 
@@ -114,10 +116,36 @@ def test_a_judge_on_loopback_that_moved_is_told_and_one_that_did_not_is_left_in_
     assert "raise-jury with the same options retires tiny-local" in said.err
 
 
+def test_what_came_of_each_judge_is_written_down_once_and_shown(tmp_path: Path, splits: Path) -> None:
+    path = tmp_path / "rechecks.jsonl"
+    more = ("--sample", "20", "--rechecks", str(path), "--date", "2026-11-22")
+    with ModelServer(verdicts(0.0)) as server:
+        for _ in range(2):
+            assert recheck(asked(tmp_path, splits, server, *more)) == 0
+        assert recheck(asked(tmp_path, splits, server, *more, "--prompts", str(tmp_path))) == 1, (
+            "no drift, a comparison"
+        )
+    found = read(path)
+    assert [(r.judge, r.compared, r.changed, r.detected) for r in found] == [(j, 20, 0.0, False) for j in SEATS]
+    assert {(r.jury, r.date, r.splits) for r in found} == {("tiny-local", "2026-11-22", ("sample-llm@1.0.0",))}
+    page, none = (rendered(tmp_path / n, History(rechecks=r)) for n, r in (("some", found), ("none", ())))
+    assert page.count('<td>not moved</td><td class="ds-num">1.000') == 3
+    assert "Not measured yet" in none
+    path.write_text(path.read_text() + '{"judge": "x"}\n')
+    with pytest.raises(RecheckError, match=r"rechecks\.jsonl:4: date: Field required"):
+        read(path)
+
+
+def rendered(folder: Path, history: History) -> str:
+    write_pages((), folder, history)
+    return (folder / "calibration.md").read_text(encoding="utf-8")
+
+
 def raising(tmp_path: Path, splits: Path, server: ModelServer, *more: str) -> list[str]:
     """The options of a recheck, with places of its own for panels and records."""
     (tmp_path / "juries").mkdir(exist_ok=True)
     places = ("--submissions", tmp_path / "board", "--records", tmp_path / "records.jsonl")
+    places += ("--rechecks", tmp_path / "rechecks.jsonl")
     where = [str(x) for x in (*places, "--juries", tmp_path / "juries", "--date", "2026-11-22")]
     return ["raise-jury", *asked(tmp_path, splits, server, *more), *where]
 
@@ -135,6 +163,7 @@ def test_a_jury_that_moved_retires_and_sits_again_under_the_next_name(
         assert leaderboard(raising(tmp_path, splits, server, "--sample", "60", "--round", "3")) == 1
         assert len(server.requests) == asked_for, "a jury retires once; nothing more is paid for"
     assert "has retired already" in capsys.readouterr().err
+    assert [r.detected for r in read(tmp_path / "rechecks.jsonl")].count(True) >= 2
     (record,) = read_history(tmp_path / "records.jsonl").records
     assert (record.action, record.subject) == ("jury-retired", "tiny-local")
     assert "tiny-local-2 sits from now on" in record.reason
