@@ -65,8 +65,8 @@ class Session(NamedTuple):
         """Say what the run would cost."""
         if not self.options.batch:
             return self.play.quote()
-        one_by_one = engines.unbatched(self.play.models)
-        rest = f" Called one by one, at the full price: {', '.join(one_by_one)}." if one_by_one else ""
+        alone = engines.unbatched(self.play.models).items()
+        rest = "".join(f"\nCalled one by one, at the full price: {name} ({why})." for name, why in alone)
         return f"{self.play.quote()}\nPrices are those of batches (--batch).{rest}"
 
     def run(self) -> Bundle | SealedBundle:
@@ -203,11 +203,9 @@ def open_session(
     # One journal for all conditions and juries of a model on a split: raising --limit pays only for what is new.
     folder = options.out or Path("runs") / split.manifest.ref / identity(split.manifest, model)
     prices, limits = read_prices(options.price or ()), read_limits(options.limits or ())
-    if options.batch and len(engines.unbatched(play.models)) == len({m.name for m in play.models}):
-        refuse(
-            "--batch: no model of this run has a batch endpoint that we reach (OpenAI's, Azure's, or one of your own "
-            "that speaks the same protocol); leave it out"
-        )
+    if options.batch and len(alone := engines.unbatched(play.models)) == len({m.name for m in play.models}):
+        why = "; ".join(f"{name}: {why}" for name, why in alone.items())
+        refuse(f"--batch: no model of this run has a batch endpoint that we reach ({why}); leave it out")
     if not options.dry_run:
         _check_priced(play.models, prices, options, refuse)
     return Session(options, split, model, panel, seats, play, name, folder, prices, limits, tuple(argv))

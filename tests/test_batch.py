@@ -174,7 +174,7 @@ def test_a_judge_without_a_batch_endpoint_is_called_live_beside_the_batches(
         assert submit(asked) == 0
         assert [body["model"] for body in server.requests] == ["j2"] * 4
         assert sorted(model for model, _ in lines(server)) == ["j1", "j3", "solver"]
-    assert "deepseek/j2: no batch endpoint" in capsys.readouterr().err
+    assert "deepseek/j2: litellm has no batches of this provider; its calls are made one by" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("route", ["azure", "hosted_vllm"])
@@ -202,13 +202,14 @@ def test_a_price_said_in_advance_is_that_of_batches_for_models_that_take_them(
     said = []
     for more in ((), BATCH):
         asked = ["--model", "openai/gpt-4o-2024-08-06", "--split", "sample-llm", "--splits", str(tmp_path / "splits")]
-        judges = "a:anthropic/claude-opus-4-5-20251101,b:mistral/mistral-large-latest,c:azure/gpt-4o-2024-08-06"
+        judges = "a:gemini/gemini-2.5-pro,b:deepseek/deepseek-chat,c:azure/gpt-4o-2024-08-06"
         assert submit([*asked, "--judges", judges, "--dry-run", *more]) == 0
         said.append(capsys.readouterr().out)
     (live, batch) = ([line.split()[-1] for line in text.splitlines()[1:5]] for text in said)
     assert float(batch[0]) == pytest.approx(float(live[0]) / 2, abs=0.006)
     assert batch[1:3] == live[1:3]
-    assert "one by one, at the full price: anthropic/claude-opus-4-5-20251101, mistral/mistral-large-latest" in said[1]
+    assert "one by one, at the full price: gemini/gemini-2.5-pro (litellm has no batches of Google AI" in said[1]
+    assert "one by one, at the full price: deepseek/deepseek-chat (litellm has no batches of this" in said[1]
 
 
 def test_a_run_without_any_batch_endpoint_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -318,7 +319,7 @@ def test_options_are_put_as_the_model_takes_them() -> None:
     thinker = Model(name="openai/gpt-5.1", provider="openai", decoding=Decoding(max_tokens=9))
     assert json.loads(request(Call("k", thinker, asked, None)))["body"]["max_completion_tokens"] == 9
     assert batched(GPT)
-    assert not batched(Model(name="anthropic/claude-opus-4-5-20251101", provider="anthropic"))
+    assert not batched(Model(name="gemini/gemini-2.5-pro", provider="gemini"))
 
 
 def replace_decoding(model: Model, decoding: Decoding) -> Model:

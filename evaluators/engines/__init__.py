@@ -63,11 +63,11 @@ def refuse_unfit(options: Namespace, manifest: SplitManifest, refuse: Callable[[
         refuse(f"--{given[0].replace('_', '-')} counts calls made one by one in this process; leave it out, or {here}")
 
 
-def unbatched(models: Iterable[Model]) -> tuple[str, ...]:
-    """Names of the models whose calls go into no batch, each once."""
-    from evaluators.engines.batch_api import batched
+def unbatched(models: Iterable[Model]) -> dict[str, str]:
+    """Names of the models whose calls go into no batch, each with the reason."""
+    from evaluators.engines.batch_api import batched, why_not
 
-    return tuple(dict.fromkeys(model.name for model in models if not batched(model)))
+    return {model.name: why_not(model) for model in models if not batched(model)}
 
 
 def fill(session: "Session") -> None:
