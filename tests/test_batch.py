@@ -1,12 +1,11 @@
 """Batches of calls: the same bundle as a live run, whatever becomes of a batch, and nothing sent twice."""
 
-import gc
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import openai
 import pytest
 import yaml
 
@@ -22,13 +21,6 @@ from tests.servers.model_server import Answer, ModelServer
 from tests.test_submit import answers, digests, options
 
 BATCH = ("--batch", "--poll", "0")
-
-
-@pytest.fixture(autouse=True)
-def clients_end_here() -> Iterator[None]:
-    """litellm makes a client for every file and batch call and closes none: let them end now, not in a later test."""
-    yield
-    gc.collect()
 
 
 def without_command(folder: Path) -> tuple[dict[str, str], str]:
@@ -65,6 +57,26 @@ def test_a_run_in_batches_asks_the_same_and_makes_the_same_bundle_as_a_live_run(
     assert in_order(sent) == in_order(asked)
     assert without_command(tmp_path / "batch/bundle") == alone
     assert json.loads((tmp_path / "batch/batches.json").read_text()) == []
+
+
+@pytest.mark.parametrize("route", ["openai", "azure"])
+def test_no_client_of_a_batch_endpoint_stays_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, route: str) -> None:
+    write_made_split(tmp_path / "splits", 2)
+    monkeypatch.setenv("AZURE_API_KEY", "of this one")
+    kept: list[openai.AsyncOpenAI] = []
+    opens = openai.AsyncOpenAI.__init__
+
+    def noted(client: openai.AsyncOpenAI, *given: Any, **named: Any) -> None:
+        kept.append(client)
+        opens(client, *given, **named)
+
+    monkeypatch.setattr(openai.AsyncOpenAI, "__init__", noted)
+    with BatchServer(answers) as server:
+        door = server.url.removesuffix("/v1") if route == "azure" else server.url
+        asked = [word.replace("openai/", f"{route}/").replace(server.url, door) for word in options(tmp_path, server)]
+        assert submit([*asked, *BATCH]) == 0
+    assert kept
+    assert all(client.is_closed() for client in kept)
 
 
 def test_partial_failure_and_expiry_are_mended_by_further_batches(tmp_path: Path) -> None:

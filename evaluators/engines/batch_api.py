@@ -279,8 +279,6 @@ def _door(model: Model) -> dict[str, Any]:
         "custom_llm_provider": _route(model)[1],
         "timeout": 600,
         "max_retries": 0,
-        # litellm opens a client of its own for each of these calls and never closes it.
-        "extra_headers": {"Connection": "close"},
         # Without this it fetches the whole file of replies once more at each look, to log its price.
         "litellm_metadata": {"batch_ignore_default_logging": True},
         **models.endpoint(model),
@@ -310,7 +308,8 @@ async def _patiently(step: Callable[[], Awaitable[Any]]) -> Any:
         async for one in retrying:
             with one:
                 try:
-                    return await step()
+                    async with parts.closed_clients():
+                        return await step()
                 except known as error:
                     raise _sorted(error) from None
     except AttemptFailed as error:

@@ -5,7 +5,9 @@ Mistral and xAI it posts once more, unasked, when the connection breaks: a secon
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +15,35 @@ ANTHROPIC = "https://api.anthropic.com"
 SKEW = 900.0  # seconds that a provider's clock may be behind ours
 STATUS = {"authentication_error": 401, "permission_error": 403, "not_found_error": 404, "rate_limit_error": 429}
 STATUS |= {"invalid_request_error": 400, "request_too_large": 413}
+
+
+_OPENED: ContextVar[list[Any]] = ContextVar("clients opened by the call that is being made")
+
+
+@asynccontextmanager
+async def closed_clients() -> AsyncIterator[None]:
+    """Close the clients that litellm opens in the block, one for each file and batch call of OpenAI's protocol."""
+    import litellm
+
+    for api in (litellm.files.main.openai_files_instance, litellm.batches.main.openai_batches_instance):
+        if "get_openai_client" not in vars(api):
+            api.get_openai_client = _noted(api.get_openai_client)
+    token = _OPENED.set([])
+    try:
+        yield
+    finally:
+        for client in _OPENED.get():
+            await client.close()
+        _OPENED.reset(token)
+
+
+def _noted(opens: Callable[..., Any]) -> Callable[..., Any]:
+    def get_openai_client(*given: Any, **named: Any) -> Any:
+        client = opens(*given, **named)
+        _OPENED.get([]).append(client)
+        return client
+
+    return get_openai_client
 
 
 async def _send(route: str, method: str, url: str, headers: Mapping[str, str], **more: Any) -> bytes:
