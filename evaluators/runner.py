@@ -49,6 +49,7 @@ class Runner:
             stands for every service.
         prices: What calls cost; None: litellm's table.
         most_usd: What the replies in the journal may cost together; None: no cap.
+        lost_usd: What machines that were lost may have spent unseen; it counts as spent.
         most_seconds: How long calls may be begun after the first; None: no limit.
 
     Attributes:
@@ -67,12 +68,15 @@ class Runner:
         limits: Mapping[str, Limits] | None = None,
         prices: Prices | None = None,
         most_usd: float | None = None,
+        lost_usd: float = 0.0,
         most_seconds: float | None = None,
     ) -> None:
         self.journal = journal
         self.concurrency = concurrency
-        self.tally = Tally(most_usd=most_usd, paid_before_usd=journal.paid_usd if journal is not None else 0.0)
-        self.budget = Budget(most_usd, prices or Prices(), paid_usd=journal.paid_usd if journal is not None else 0.0)
+        self._lost_usd = lost_usd
+        paid = lost_usd + (journal.paid_usd if journal is not None else 0.0)
+        self.tally = Tally(most_usd=most_usd, paid_before_usd=paid)
+        self.budget = Budget(most_usd, prices or Prices(), paid_usd=paid)
         self.on_change: Callable[[], None] = lambda: None
         self.on_stop: Callable[[int], None] = lambda _: None
         self._slots = asyncio.Semaphore(concurrency)
@@ -243,10 +247,11 @@ class Runner:
             raise self._late()
         promised = self.budget.promise(model, messages)
         if promised is None:
-            b = self.budget
+            b, lost = self.budget, self._lost_usd
+            unseen = f", and machines that were lost may have spent {lost:.4f} more" if lost else ""
             raise MoneySpentError(
                 f"the next call of {model.name} could go beyond --max-cost {b.most_usd:g}: the replies in the journal "
-                f"cost {b.paid_usd:.4f} USD so far; to go on, give the same command a higher --max-cost"
+                f"cost {b.paid_usd - lost:.4f} USD so far{unseen}; to go on, give the same command a higher --max-cost"
             )
         return promised
 

@@ -10,6 +10,7 @@ from builders.splits import Split
 from builders.values import SplitManifest
 from evaluators import engines
 from evaluators.bundle import Bundle, write_bundle
+from evaluators.engines import purse
 from evaluators.journal import Journal
 from evaluators.journals import RUN, merge
 from evaluators.jury import choose_panel, panel_that_sat, public_panel, seats_for
@@ -88,7 +89,7 @@ class Session(NamedTuple):
         if engines.many(self.options):
             engines.fill(self)
         with open_journal(self.folder / RUN, self.manifest, fresh=self.options.no_cache) as journal:
-            runner = self.runner(journal)
+            runner = self.runner(journal, lost_usd=purse.lost_usd(self.folder))
             path = self.folder / f"{self.name}{SUFFIX}"
             with recorded(path, self._record(), runner.tally, sealed=self.manifest.sealed):
                 outcome = run_calls(self._call(runner))
@@ -120,8 +121,8 @@ class Session(NamedTuple):
         shown = aggregates(self.split, bundle)
         return write_sealed_bundle(self.bundle_folder, bundle, shown, recipients=self.manifest.sealed_for)
 
-    def runner(self, journal: Journal) -> Runner:
-        """What makes the calls of this run, within its limits."""
+    def runner(self, journal: Journal, *, lost_usd: float = 0.0) -> Runner:
+        """What makes the calls of this run, within its limits; money that was lost out of sight counts as spent."""
         return Runner(
             journal,
             concurrency=self.options.concurrency,
@@ -129,6 +130,7 @@ class Session(NamedTuple):
             limits=self.limits,
             prices=self.prices,
             most_usd=self.options.max_cost,
+            lost_usd=lost_usd,
             most_seconds=self.options.max_seconds,
         )
 
