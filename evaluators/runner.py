@@ -9,7 +9,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, sto
 from tenacity.wait import wait_random_exponential
 
 from builders.values import Value
-from evaluators.journal import Journal, call_key
+from evaluators.journal import Journal, JournalError, call_key
 from evaluators.limits import Gate, Limits, Service, ServiceDownError, Trouble
 from evaluators.models import AttemptFailed, Complete, ServiceRefusedError, attempt
 from evaluators.prices import Budget, Prices, estimate_tokens
@@ -35,9 +35,9 @@ class MoneySpentError(RunEndedError):
 class Runner:
     """Makes the calls of one run.
 
-    Once the run has to end, no call is begun any more, and those on their way are waited for and written down: they
-    are paid for. Where it is stopped from outside (Ctrl-C), they are waited for `GRACE` seconds, and when it is stopped
-    once more, no longer.
+    Once the run has to end, or the journal cannot be written, no call is begun any more, and those on their way are
+    waited for and written down: they are paid for. Where it is stopped from outside (Ctrl-C), they are waited for
+    `GRACE` seconds, and when it is stopped once more, no longer.
 
     Args:
         journal: Where finished calls are; None: nothing is kept (dry checks and tests).
@@ -112,7 +112,7 @@ class Runner:
     async def _call(self, model: Model, messages: Sequence[Message], schema: type[Value] | None, key: str) -> Reply:
         try:
             reply = await self._persist(model, messages, schema, key)
-        except (ServiceRefusedError, ServiceDownError, RunEndedError) as error:
+        except (ServiceRefusedError, ServiceDownError, RunEndedError, JournalError) as error:
             self._ended = self._ended or error
             while self._paying:
                 self._quiet.clear()
