@@ -144,7 +144,7 @@ class Session(NamedTuple):
             argv=self.argv,
             bundle=str(self.bundle_folder),
             expected=self.play.expected,
-            parameters={k: str(v) for k, v in sorted(given.items())},
+            parameters={k: " ".join(map(str, v)) if isinstance(v, list) else str(v) for k, v in sorted(given.items())},
             digests=digests_of(self.play.parts),
         )
 
