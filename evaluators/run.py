@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple, TypeVar
 
@@ -10,6 +10,7 @@ from builders.values import Item
 from evaluators.models import hang_up
 from evaluators.scores import SEATS
 from evaluators.spool import Spool
+from evaluators.threads import Threads
 from evaluators.values import Counts, Transcript, Verdict
 
 # Items of one protocol: whoever solves and judges them takes just these.
@@ -28,6 +29,7 @@ def run_calls(work: Coroutine[None, None, Result]) -> Result:
     """`asyncio.run` for work that calls models: their connections are closed at its end."""
 
     async def whole() -> Result:
+        asyncio.get_running_loop().set_default_executor(Threads())
         try:
             return await work
         finally:
@@ -65,7 +67,7 @@ async def run_attempts(
         ServiceRefusedError, ServiceDownError, JournalError: The first of these ends the run; what was finished is in
             the journal.
     """
-    queue = iter(_lanes(todo, lane))
+    queue = _lanes(todo, lane)
     done = Spool(len(todo), on_disk=not sealed)
 
     async def mark(place: int, item: One, transcript: Transcript) -> None:
@@ -88,11 +90,13 @@ async def run_attempts(
 
 def _lanes(
     todo: Sequence[tuple[One, int]], lane: Callable[[One], str] | None
-) -> list[list[tuple[int, tuple[One, int]]]]:
-    placed = list(enumerate(todo))
+) -> Iterator[list[tuple[int, tuple[One, int]]]]:
+    """Attempts with their places, lane by lane as they are asked for: a list of all would grow with the run."""
     if lane is None:
-        return [[attempt] for attempt in placed]
-    return [list(group) for _, group in groupby(placed, key=lambda attempt: lane(attempt[1][0]))]
+        yield from ([attempt] for attempt in enumerate(todo))
+        return
+    for _, group in groupby(enumerate(todo), key=lambda attempt: lane(attempt[1][0])):
+        yield list(group)
 
 
 async def together(work: Callable[[], Coroutine[None, None, None]], workers: int) -> None:
