@@ -91,6 +91,7 @@ class Journal:
         self._waiting: list[asyncio.Future[None]] = []
         self._syncing: asyncio.Task[None] | None = None
         self._losses = 0
+        self._why = ""  # of the last of them
 
     def __enter__(self) -> "Journal":
         try:
@@ -216,7 +217,7 @@ class Journal:
                 except OSError as error:
                     lost = self._take_back(error)
                 if lost is None and losses != self._losses:
-                    lost = JournalError(f"{self.path} could not be written meanwhile; run the same command again")
+                    lost = JournalError(self._why)
                 if lost is None:
                     self._synced = max(self._synced, end)
                 _settle(group, lost)
@@ -251,10 +252,11 @@ class Journal:
         # What the reader holds in its buffer may be gone.
         self._in.close()
         self._in = self.path.open("rb")
-        return JournalError(
+        self._why = (
             f"{self.path} cannot be written: {error.strerror}; make room and run the same command again, "
             "it goes on from the last reply on disk"
         )
+        return JournalError(self._why)
 
 
 def _settle(group: Sequence[asyncio.Future[None]], lost: JournalError | None) -> None:

@@ -53,8 +53,9 @@ def provider_of(name: str) -> str | None:
 
 
 def _litellm() -> ModuleType:
-    """Import litellm with its price table from the package: without this it asks the network first."""
+    """Import litellm with its tables from the package: without this it asks the network for each of them first."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
     import litellm
 
     litellm.suppress_debug_info = True

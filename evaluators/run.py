@@ -12,6 +12,7 @@ from builders.values import Item
 from evaluators.models import hang_up
 from evaluators.scores import SEATS
 from evaluators.spool import Spool
+from evaluators.threads import Threads
 from evaluators.values import Counts, Transcript, Verdict
 
 NEW_OBJECTS = 5000  # after which the collector looks at them: those of two or three calls
@@ -32,6 +33,7 @@ def run_calls(work: Coroutine[None, None, Result]) -> Result:
     """`asyncio.run` for work that calls models: their connections are closed at its end."""
 
     async def whole() -> Result:
+        asyncio.get_running_loop().set_default_executor(Threads())
         try:
             return await work
         finally:
@@ -111,11 +113,12 @@ async def run_attempts(
 def _lanes(
     todo: Sequence[tuple[One, int]], lane: Callable[[One], str] | None
 ) -> Iterator[list[tuple[int, tuple[One, int]]]]:
-    """Lanes as they are needed, each attempt with its place: a run need not hold all its items."""
-    placed = enumerate(todo)
+    """Attempts with their places, lane by lane as they are asked for: a list of all would grow with the run."""
     if lane is None:
-        return ([attempt] for attempt in placed)
-    return (list(group) for _, group in groupby(placed, key=lambda attempt: lane(attempt[1][0])))
+        yield from ([attempt] for attempt in enumerate(todo))
+        return
+    for _, group in groupby(enumerate(todo), key=lambda attempt: lane(attempt[1][0])):
+        yield list(group)
 
 
 async def together(work: Callable[[], Coroutine[None, None, None]], workers: int) -> None:

@@ -19,6 +19,17 @@ MEANING: dict[State, str] = {
     "bundle gone": "finished, but its bundle is gone; `python -m evaluators.runs resume` writes it again",
 }
 
+CAUSE: dict[str, str] = {
+    "rate_limited": "the service asked to slow down (429)",
+    "service": "no connection, an error of the service (5xx), or a reply that is none",
+    "timeout": "no whole reply in time",
+    "refused": "the model or its provider declined to answer",
+    "too_long": "the prompt does not fit the model",
+    "rejected": "the service takes no such request (4xx)",
+    "unparsed": "the reply could not be read",
+    "responder": "the other model of a game gave no usable reply",
+}
+
 
 class Section(NamedTuple):
     """A table of a report; columns named in `right` hold numbers."""
@@ -49,11 +60,12 @@ def sections(record: RunRecord, state: State) -> tuple[Section, ...]:
         ("state", MEANING[state]),
         ("model", record.model),
         ("split", record.split),
-        ("attempts", f"{record.expected:,}"),
+        ("attempts", f"{record.expected:,} to make"),
+        *_so_far(record),
         ("command", " ".join(("python -m evaluators.submit", *record.argv))),
         ("given in", record.folder),
         ("bundle", record.bundle),
-        *((f"digest {n}", digest) for n, digest in enumerate(record.digests, start=1)),
+        *((f"sha256 of inputs, {n}", digest) for n, digest in enumerate(record.digests, start=1)),
     )
     made = [Section("What and where", ("what", "value"), about), _models(record), _troubles(record), _sessions(record)]
     if record.sessions:
@@ -62,9 +74,25 @@ def sections(record: RunRecord, state: State) -> tuple[Section, ...]:
     return tuple(section for section in made if section.rows)
 
 
+def _so_far(record: RunRecord) -> tuple[tuple[str, str], ...]:
+    """What all sessions did together."""
+    uses = [u for s in record.sessions for u in s.models]
+    if not uses:
+        return ()
+    repeated, failed = (sum(sum(getattr(u, part).values()) for u in uses) for part in ("retries", "failed"))
+    at_work = sum((s.ended - s.began for s in record.sessions if s.ended), timedelta())
+    calls = f"{sum(u.calls for u in uses):,} made, {failed:,} of them without a usable reply"
+    return (
+        ("calls", f"{calls}; {repeated:,} attempts were repeated"),
+        ("USD", _usd(uses)),
+        ("time at work", f"{_span(at_work)}, sessions: {len(record.sessions):,}"),
+    )
+
+
 def _models(record: RunRecord) -> Section:
     rows = []
-    for name in dict.fromkeys(u.model for s in record.sessions for u in s.models):
+    names = dict.fromkeys(u.model for s in record.sessions for u in s.models)
+    for name in sorted(names, key=lambda name: (name != record.model, name)):
         uses = [u for s in record.sessions for u in s.models if u.model == name]
         timed = [u for u in uses if u.p50_seconds is not None]
         numbers = [sum(getattr(u, part) for u in uses) for part in _COUNTED]
@@ -82,7 +110,9 @@ def _models(record: RunRecord) -> Section:
         "p50 s",
         "p95 s",
     )
-    return Section("Models", (*head, "answered as"), tuple(rows), frozenset(range(1, 9)))
+    return Section(
+        "Models (p50 and p95: a call of the last session)", (*head, "answered as"), tuple(rows), frozenset(range(1, 9))
+    )
 
 
 _COUNTED = ("calls", "journalled", "input_tokens", "cached_tokens", "output_tokens")
@@ -94,8 +124,11 @@ def _troubles(record: RunRecord) -> Section:
     for use in (u for s in record.sessions for u in s.models):
         retries.update({(use.model, cause): n for cause, n in use.retries.items()})
         failed.update({(use.model, cause): n for cause, n in use.failed.items()})
-    rows = tuple((*key, f"{retries[key]:,}", f"{failed[key]:,}") for key in sorted({*retries, *failed}))
-    head = ("model", "cause", "attempts repeated", "calls without a usable reply")
+    keys = sorted({*retries, *failed}, key=lambda key: (key[0] != record.model, *key))
+    rows = tuple((*key, f"{retries[key]:,}", f"{failed[key]:,}", CAUSE.get(key[1], "")) for key in keys)
+    head = ("model", "cause", "attempts repeated", "calls without a usable reply", "that is")
+    if not rows and any(s.models for s in record.sessions):
+        rows = (("all", "none", "0", "0", "every call was answered at once"),)
     return Section("Failures by cause", head, rows, frozenset({2, 3}))
 
 
@@ -106,9 +139,15 @@ def _sessions(record: RunRecord) -> Section:
         why = f"{session.state}: {session.why}" if session.why else session.state
         calls = sum(u.calls for u in session.models)
         rows.append(
-            (f"{session.began:%Y-%m-%d %H:%M:%S} UTC", took, f"{calls:,}", why, session.environment.commit or "")
+            (f"{session.began:%Y-%m-%d %H:%M:%S} UTC", took, f"{calls:,}", why, _short(session.environment.commit))
         )
     return Section("Sessions", ("begun", "took", "calls", "how it ended", "commit"), tuple(rows), frozenset({1, 2}))
+
+
+def _short(commit: str | None) -> str:
+    """As git shows it, with what follows the digest."""
+    digest, plus, changes = (commit or "").partition("+")
+    return digest[:12] + plus + changes
 
 
 def _environment(session: RunSession) -> Section:

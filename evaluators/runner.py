@@ -9,7 +9,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, sto
 from tenacity.wait import wait_random_exponential
 
 from builders.values import Value
-from evaluators.journal import Journal, call_key
+from evaluators.journal import Journal, JournalError, call_key
 from evaluators.limits import Gate, Limits, Service, ServiceDownError, Trouble
 from evaluators.models import AttemptFailed, Complete, ServiceRefusedError, attempt
 from evaluators.prices import Budget, Prices, estimate_tokens
@@ -36,9 +36,9 @@ class MoneySpentError(RunEndedError):
 class Runner:
     """Makes the calls of one run.
 
-    Once the run has to end, no call is begun any more, and those on their way are waited for and written down: they
-    are paid for. Where it is stopped from outside (Ctrl-C), they are waited for `GRACE` seconds, and when it is stopped
-    once more, no longer.
+    Once the run has to end, or the journal cannot be written, no call is begun any more, and those on their way are
+    waited for and written down: they are paid for. Where it is stopped from outside (Ctrl-C), they are waited for
+    `GRACE` seconds, and when it is stopped once more, no longer.
 
     Args:
         journal: Where finished calls are; None: nothing is kept (dry checks and tests).
@@ -50,6 +50,7 @@ class Runner:
             stands for every service.
         prices: What calls cost; None: litellm's table.
         most_usd: What the replies in the journal may cost together; None: no cap.
+        lost_usd: What machines that were lost may have spent unseen; it counts as spent.
         most_seconds: How long calls may be begun after the first; None: no limit.
 
     Attributes:
@@ -68,12 +69,15 @@ class Runner:
         limits: Mapping[str, Limits] | None = None,
         prices: Prices | None = None,
         most_usd: float | None = None,
+        lost_usd: float = 0.0,
         most_seconds: float | None = None,
     ) -> None:
         self.journal = journal
         self.concurrency = concurrency
-        self.tally = Tally(most_usd=most_usd, paid_before_usd=journal.paid_usd if journal is not None else 0.0)
-        self.budget = Budget(most_usd, prices or Prices(), paid_usd=journal.paid_usd if journal is not None else 0.0)
+        self._lost_usd = lost_usd
+        paid = lost_usd + (journal.paid_usd if journal is not None else 0.0)
+        self.tally = Tally(most_usd=most_usd, paid_before_usd=paid)
+        self.budget = Budget(most_usd, prices or Prices(), paid_usd=paid)
         self.on_change: Callable[[], None] = lambda: None
         self.on_stop: Callable[[int], None] = lambda _: None
         self._slots = asyncio.Semaphore(concurrency)
@@ -110,7 +114,7 @@ class Runner:
     async def _call(self, model: Model, messages: Sequence[Message], schema: type[Value] | None, key: str) -> Reply:
         try:
             reply = await self._persist(model, messages, schema, key)
-        except (ServiceRefusedError, ServiceDownError, RunEndedError) as error:
+        except (ServiceRefusedError, ServiceDownError, RunEndedError, JournalError) as error:
             self._ended = self._ended or error
             while self._paying:
                 self._quiet.clear()
@@ -247,10 +251,11 @@ class Runner:
             raise self._late()
         promised = self.budget.promise(model, messages)
         if promised is None:
-            b = self.budget
+            b, lost = self.budget, self._lost_usd
+            unseen = f", and machines that were lost may have spent {lost:.4f} more" if lost else ""
             raise MoneySpentError(
                 f"the next call of {model.name} could go beyond --max-cost {b.most_usd:g}: the replies in the journal "
-                f"cost {b.paid_usd:.4f} USD so far; to go on, give the same command a higher --max-cost"
+                f"cost {b.paid_usd - lost:.4f} USD so far{unseen}; to go on, give the same command a higher --max-cost"
             )
         return promised
 

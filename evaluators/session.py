@@ -10,6 +10,7 @@ from builders.splits import Split
 from builders.values import SplitManifest
 from evaluators import engines
 from evaluators.bundle import Bundle, write_bundle
+from evaluators.engines import purse
 from evaluators.journal import Journal
 from evaluators.journals import RUN, merge
 from evaluators.jury import choose_panel, panel_that_sat, public_panel, seats_for
@@ -65,8 +66,8 @@ class Session(NamedTuple):
         """Say what the run would cost."""
         if not self.options.batch:
             return self.play.quote()
-        one_by_one = engines.unbatched(self.play.models)
-        rest = f" Called one by one, at the full price: {', '.join(one_by_one)}." if one_by_one else ""
+        alone = engines.unbatched(self.play.models).items()
+        rest = "".join(f"\nCalled one by one, at the full price: {name} ({why})." for name, why in alone)
         return f"{self.play.quote()}\nPrices are those of batches (--batch).{rest}"
 
     def run(self) -> Bundle | SealedBundle:
@@ -88,7 +89,7 @@ class Session(NamedTuple):
         if engines.many(self.options):
             engines.fill(self)
         with open_journal(self.folder / RUN, self.manifest, fresh=self.options.no_cache) as journal:
-            runner = self.runner(journal)
+            runner = self.runner(journal, lost_usd=purse.lost_usd(self.folder))
             path = self.folder / f"{self.name}{SUFFIX}"
             with recorded(path, self._record(), runner.tally, sealed=self.manifest.sealed):
                 outcome = run_calls(self._call(runner))
@@ -120,8 +121,8 @@ class Session(NamedTuple):
         shown = aggregates(self.split, bundle)
         return write_sealed_bundle(self.bundle_folder, bundle, shown, recipients=self.manifest.sealed_for)
 
-    def runner(self, journal: Journal) -> Runner:
-        """What makes the calls of this run, within its limits."""
+    def runner(self, journal: Journal, *, lost_usd: float = 0.0) -> Runner:
+        """What makes the calls of this run, within its limits; money that was lost out of sight counts as spent."""
         return Runner(
             journal,
             concurrency=self.options.concurrency,
@@ -129,6 +130,7 @@ class Session(NamedTuple):
             limits=self.limits,
             prices=self.prices,
             most_usd=self.options.max_cost,
+            lost_usd=lost_usd,
             most_seconds=self.options.max_seconds,
         )
 
@@ -142,7 +144,7 @@ class Session(NamedTuple):
             argv=self.argv,
             bundle=str(self.bundle_folder),
             expected=self.play.expected,
-            parameters={k: str(v) for k, v in sorted(given.items())},
+            parameters={k: " ".join(map(str, v)) if isinstance(v, list) else str(v) for k, v in sorted(given.items())},
             digests=digests_of(self.play.parts),
         )
 
@@ -203,11 +205,9 @@ def open_session(
     # One journal for all conditions and juries of a model on a split: raising --limit pays only for what is new.
     folder = options.out or Path("runs") / split.manifest.ref / identity(split.manifest, model)
     prices, limits = read_prices(options.price or ()), read_limits(options.limits or ())
-    if options.batch and len(engines.unbatched(play.models)) == len({m.name for m in play.models}):
-        refuse(
-            "--batch: no model of this run has a batch endpoint that we reach (OpenAI's, Azure's, or one of your own "
-            "that speaks the same protocol); leave it out"
-        )
+    if options.batch and len(alone := engines.unbatched(play.models)) == len({m.name for m in play.models}):
+        why = "; ".join(f"{name}: {why}" for name, why in alone.items())
+        refuse(f"--batch: no model of this run has a batch endpoint that we reach ({why}); leave it out")
     if not options.dry_run:
         _check_priced(play.models, prices, options, refuse)
     return Session(options, split, model, panel, seats, play, name, folder, prices, limits, tuple(argv))

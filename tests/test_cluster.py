@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 
-from evaluators.journals import worker_journals
+from evaluators.engines.purse import lost_usd
+from evaluators.journal import Journal
+from evaluators.journals import RUN, worker_journals
 from evaluators.submit import main as submit
 from tests.conftest import missing
 from tests.made import write_made_split
@@ -81,6 +83,32 @@ def test_a_node_that_is_lost_in_the_middle_changes_no_byte_of_the_bundle(cluster
         assert len(asked) - len(set(asked)) == 4
     assert digests(tmp_path / "out/bundle") == digests(tmp_path / "alone/bundle")
     assert worker_journals(tmp_path / "out") == ()
+
+
+def test_a_cluster_keeps_to_a_cap_on_cost_when_a_node_is_lost(cluster: Any, tmp_path: Path) -> None:
+    """Every call costs a dollar, each node works on an eighth of the money, and one is lost with calls on their way."""
+    write_made_split(tmp_path / "splits", 20)
+    nodes = [cluster.add_node(num_cpus=1, node_ip_address=LOOPBACK) for _ in range(2)]
+    cluster.wait_for_nodes()
+    bill = {"prompt_tokens": 100, "completion_tokens": 1000}
+    priced = ("--engine", "ray", "--processes", "2", "--concurrency", "4", "--price", "0,1000", "--max-tokens", "1000")
+    with ModelServer(lambda *_: Answer(usage=bill, hold=len(server.requests) > 6)) as server:
+        asked = options(tmp_path, server, *priced)
+        run = start([*asked, "--max-cost", "40"], cluster.address)
+        server.wait_for_requests(8, seconds=180)
+        cluster.remove_node(nodes[0], allow_graceful=False)
+        cluster.add_node(num_cpus=1, node_ip_address=LOOPBACK)
+        server.release()
+        said, _ = run.communicate(timeout=240)
+        assert run.returncode == 3, said
+        assert "machines that were lost may have spent" in said
+        assert 30 <= len(server.requests) <= 40
+        with Journal(tmp_path / "out" / RUN) as journal:
+            assert journal.paid_usd + lost_usd(tmp_path / "out") >= len(server.requests)
+        run = start([*asked, "--max-cost", "1000"], cluster.address)
+        said, _ = run.communicate(timeout=240)
+        assert run.returncode == 0, said
+        assert len({json.dumps(body, sort_keys=True) for body in server.requests}) == 80
 
 
 def test_novels_and_cases_come_out_the_same_on_a_cluster(cluster: Any, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ HOMES = {
     "huggingface_hub": {"builders/hub.py"},
     "datasets": {"builders/hub.py"},
     "pyrage": {"builders/vault.py"},
-    "litellm": {"evaluators/models.py", "evaluators/pricing.py", "evaluators/engines/batch_api.py"},
+    "litellm": {f"evaluators/{n}.py" for n in ("models", "pricing", "engines/batch_api", "engines/batch_parts")},
     "duckdb": {"evaluators/store.py", "evaluators/pack.py"},
     "xllamacpp": {"evaluators/local_model.py"},
     "ray": {"evaluators/engines/cluster.py"},
@@ -26,7 +26,7 @@ HEAVY = {"litellm", "datasets", "huggingface_hub", "duckdb", "pyarrow", "PIL", "
 HEAVY |= {"ray", "rouge_score"}
 CHILD = "the whole, for a child process"  # subprocess.run(..., env=os.environ | {...})
 # Settings of the project, then knobs of libraries that are set before the library is imported.
-LIBRARIES = "OMP_WAIT_POLICY|LITELLM_LOCAL_MODEL_COST_MAP|RAY_USAGE_STATS_ENABLED"
+LIBRARIES = "OMP_WAIT_POLICY|LITELLM_LOCAL_(?:MODEL_COST_MAP|ANTHROPIC_BETA_HEADERS)|RAY_USAGE_STATS_ENABLED"
 VARIABLES = re.compile(f"DEERSTALKER_(?:STORE|IDENTITY(?:_FILE)?)|[A-Z0-9_]+_API_KEY|{LIBRARIES}|{CHILD}")
 every_source = pytest.mark.parametrize("name", sorted(SOURCES))
 

@@ -1,6 +1,7 @@
 """What a run leaves, and python -m evaluators.runs: list, show, resume and gc, on runs against a loopback server."""
 
 import json
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -82,13 +83,28 @@ def test_list_and_show_say_what_happened(finished: Path, tmp_path: Path, capsys:
     assert runs([*where, "show", "solver"]) == 0
     said = capsys.readouterr().out
     assert "Models" in said
-    assert "rate_limited" in said
+    assert "24 made, 0 of them without a usable reply; 1 attempts were repeated" in said
+    assert re.search(r"openai/j2 +rate_limited +1 +0 +the service asked to slow down", said)
+    assert re.search(r"openai/solver .*\n.*openai/j1 .*\n.*openai/j2 .*\n.*openai/j3", said), "the model, then its jury"
     page, text = tmp_path / "run.html", tmp_path / "run.md"
     assert runs([*where, "show", "solver", "--html", str(page), "--markdown", str(text)]) == 0
     assert "| openai/j2" in text.read_text()
     assert all(
         part in page.read_text() for part in ("<h2>Failures by cause</h2>", "solver-2026", "prefers-color-scheme")
     )
+
+
+def test_a_report_says_that_nothing_failed_and_of_a_cause_it_does_not_know_nothing(
+    tmp_path: Path, finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = the_record(finished / "runs/a")
+    calm = [u.model_copy(update={"retries": {}}) for u in record.sessions[0].models]
+    odd = [u.model_copy(update={"failed": {"gone fishing": 2}}) for u in calm[:1]]
+    for models, line in ((calm, "every call was answered at once"), (odd, "gone fishing")):
+        session = record.sessions[0].model_copy(update={"models": tuple(models)})
+        write_record(tmp_path / f"x{SUFFIX}", record.model_copy(update={"sessions": (session,)}))
+        assert runs(["show", str(tmp_path / f"x{SUFFIX}")]) == 0
+        assert line in capsys.readouterr().out
 
 
 def test_what_a_model_is_called_cannot_become_markup_of_the_report(tmp_path: Path, finished: Path) -> None:

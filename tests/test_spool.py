@@ -1,12 +1,19 @@
 """Finished attempts on disk: they come back equal, in the order of the run, and memory does not grow with them."""
 
+import asyncio
 import tracemalloc
+from collections.abc import Callable, Sequence
+from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.values import Riddle
+from evaluators.run import run_attempts
 from evaluators.spool import IN_MEMORY, Spool
 from evaluators.values import Message, RiddleAnswer, Transcript, Usage, Verdict, transcript_id
+from tests.made import riddle
 
 words = st.text(max_size=20)
 
@@ -62,3 +69,34 @@ def test_memory_does_not_grow_with_the_attempts() -> None:
     finally:
         tracemalloc.stop()
     assert peak < IN_MEMORY + 2 * 2**20
+
+
+class Asked(Sequence[tuple[Riddle, int]]):
+    """Attempts that are made when they are asked for, with the number of those that were."""
+
+    def __init__(self, items: Sequence[Riddle]) -> None:
+        self.items, self.asked = items, 0
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, at: Any) -> Any:
+        self.asked = max(self.asked, at + 1)
+        return self.items[at], 0
+
+
+@pytest.mark.parametrize("lane", [None, lambda item: item.id[:3]], ids=["each alone", "lanes of ten"])
+def test_no_attempt_is_asked_for_before_its_turn(lane: Callable[[Riddle], str] | None) -> None:
+    """A list of what is to be done would hold a run of any size in memory."""
+    todo, ahead = Asked([riddle(0).model_copy(update={"id": f"{n:04}"}) for n in range(200)]), list[int]()
+
+    async def solve(item: Riddle, epoch: int) -> Transcript | None:
+        ahead.append(todo.asked - int(item.id))
+        await asyncio.sleep(0)
+
+    async def judge(item: Riddle, answer: Transcript) -> tuple[Verdict, ...]:
+        return ()
+
+    asyncio.run(run_attempts(todo, solve=solve, judge=judge, workers=4, sealed=False, lane=lane))
+    assert len(ahead) == 200
+    assert max(ahead) <= (4 if lane is None else 4 * 10 + 1)

@@ -52,22 +52,17 @@ def refuse_unfit(options: Namespace, manifest: SplitManifest, refuse: Callable[[
         refuse(f"{manifest.ref} is sealed: its items stay in this process; {here}")
     if options.batch and manifest.protocol in INTERACTIVE and not options.predictions:
         refuse("--batch answers within a day, and this protocol asks in turns; leave it out, or bring --predictions")
-    # What nobody may find again would be paid for twice; a batch is paid for as a whole; and what a lost node of a
-    # cluster spent is known to nobody.
-    counted = ["no_cache"]
-    if options.batch or options.engine == "ray":
-        counted.append("max_cost")
-    if options.batch:
-        counted.append("max_seconds")
+    # What nobody may find again would be paid for twice, and a batch is paid for as a whole.
+    counted = ["no_cache", *(("max_cost", "max_seconds") if options.batch else ())]
     if given := [name for name in counted if getattr(options, name)]:
         refuse(f"--{given[0].replace('_', '-')} counts calls made one by one in this process; leave it out, or {here}")
 
 
-def unbatched(models: Iterable[Model]) -> tuple[str, ...]:
-    """Names of the models whose calls go into no batch, each once."""
-    from evaluators.engines.batch_api import batched
+def unbatched(models: Iterable[Model]) -> dict[str, str]:
+    """Names of the models whose calls go into no batch, each with the reason."""
+    from evaluators.engines.batch_api import batched, why_not
 
-    return tuple(dict.fromkeys(model.name for model in models if not batched(model)))
+    return {model.name: why_not(model) for model in models if not batched(model)}
 
 
 def fill(session: "Session") -> None:

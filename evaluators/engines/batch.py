@@ -7,20 +7,17 @@ collects it hours later.
 """
 
 import asyncio
-import json
-import os
 import sys
+import time
 from collections.abc import Coroutine, Iterator, Sequence
 from hashlib import sha256
-from pathlib import Path
 from typing import TypeVar
-
-from pydantic import Field, ValidationError
 
 from builders.values import Value
 from evaluators.engines import batch_api as api
 from evaluators.engines.batch_api import Call, Result
-from evaluators.journal import Journal, JournalError, call_key
+from evaluators.engines.outbox import Outbox, Sent
+from evaluators.journal import Journal, call_key
 from evaluators.models import Complete, ServiceRefusedError
 from evaluators.run import first_error
 from evaluators.runner import Runner
@@ -29,58 +26,6 @@ from evaluators.values import Failure, Message, Model, Reply
 T = TypeVar("T")
 MOST_SENDS = 4  # batches in which one command tries a call
 SPINS = 100  # turns of the event loop without a new question, after which a stage is taken to be complete
-
-
-class Sent(Value):
-    """A batch that is on its way; written down before it is submitted, and taken out once it is in the journal."""
-
-    tag: str = Field(description="Our own name of the batch, which the provider keeps beside it.")
-    model: Model
-    file_id: str
-    batch_id: str | None = Field(None, description="None: about to be submitted, perhaps heard, never answered.")
-    keys: tuple[str, ...] = Field(description="Keys of its calls in the journal.")
-
-
-class Outbox:
-    """The batches on their way, in a file beside the journal that is replaced whole.
-
-    Raises:
-        JournalError: If the file is damaged or cannot be written.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.sent: dict[str, Sent] = {}
-        try:
-            if path.exists():
-                found = json.loads(path.read_text(encoding="utf-8"))
-                self.sent = {one["tag"]: Sent.model_validate(one) for one in found}
-        except (ValueError, TypeError, KeyError, ValidationError) as error:
-            raise JournalError(
-                f"{path}: damaged ({' '.join(str(error).split())[:200]}); look up your batches at the provider, and "
-                "delete the file if none is under way"
-            ) from None
-
-    def put(self, one: Sent) -> None:
-        """Write down what became of a batch."""
-        self.sent[one.tag] = one
-        self._write()
-
-    def drop(self, tag: str) -> None:
-        """Forget a batch whose replies are in the journal."""
-        del self.sent[tag]
-        self._write()
-
-    def _write(self) -> None:
-        new = self.path.with_name(f".{self.path.name}.new")
-        try:
-            with new.open("w", encoding="utf-8") as file:
-                json.dump([one.model_dump(mode="json") for one in self.sent.values()], file)
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(self.path)
-        except OSError as error:
-            raise JournalError(f"{self.path} cannot be written: {error.strerror}; make room and run again") from None
 
 
 class BatchRunner(Runner):
@@ -109,7 +54,7 @@ class BatchRunner(Runner):
         if model not in self._batched:
             self._batched[model] = api.batched(model)
             if not self._batched[model]:
-                _say(f"{model.name}: no batch endpoint that we reach; its calls are made one by one")
+                _say(f"{model.name}: {api.why_not(model)}; its calls are made one by one")
         live = self._live.complete(model, epoch=epoch)
 
         async def ask(messages: Sequence[Message], *, schema: type[Value] | None = None, again: int = 0) -> Reply:
@@ -194,24 +139,35 @@ class BatchRunner(Runner):
         model = calls[0].model
         file_id = await api.upload(model, lines)
         tag = sha256(f"{self._replies.path}\n{file_id}".encode()).hexdigest()[:32]
-        one = Sent(tag=tag, model=model, file_id=file_id, keys=tuple(call.key for call in calls))
+        keys = tuple(call.key for call in calls)
+        one = Sent(tag=tag, model=model, file_id=file_id, keys=keys, made=time.time())
         self._outbox.put(one)
-        await self._hand_in(one, again=False)
+        await self._hand_in(one, lines)
         for call in calls:
             self._sends[call.key] = self._sends.get(call.key, 0) + 1
 
-    async def _hand_in(self, one: Sent, *, again: bool) -> Sent:
-        batch_id = await api.submit(one.model, one.file_id, one.tag, again=again)
+    async def _hand_in(self, one: Sent, lines: Sequence[bytes] | None) -> Sent | None:
+        """Submit a batch; one of an earlier command (`lines` None) is found again, or its calls are to be sent anew."""
+        batch_id = await api.submit(one, lines, taken=self._taken())
+        if batch_id is None:
+            self._outbox.drop(one.tag)
+            return None
         done = one.model_copy(update={"batch_id": batch_id})
         self._outbox.put(done)
         _say(f"{one.model.name}: {len(one.keys)} calls sent as {batch_id}; you may stop, the same command collects")
         return done
 
+    def _taken(self) -> frozenset[str]:
+        """Batches that are known to be others than one that is looked for."""
+        return frozenset(one.batch_id for one in self._outbox.sent.values() if one.batch_id is not None)
+
     async def _look(self) -> None:
         """Collect the batches that have ended; if none has, wait."""
         ended = False
         for one in tuple(self._outbox.sent.values()):
-            known = one if one.batch_id is not None else await self._hand_in(one, again=True)
+            known = one if one.batch_id is not None else await self._hand_in(one, None)
+            if known is None:
+                return
             found = await api.look(known.model, known.batch_id or "")
             if found.state == "running":
                 continue
@@ -224,13 +180,19 @@ class BatchRunner(Runner):
             await asyncio.sleep(self._poll)
 
     def _take(self, one: Sent, results: Sequence[Result], state: api.State) -> None:
-        """Write down what a batch brought, then tell those who wait for it."""
+        """Write down what a batch brought, then tell those who wait for it.
+
+        Raises:
+            ServiceRefusedError: If the provider refused calls as it would refuse any; what it answered is kept.
+        """
         brought = {r.key: r for r in results if r.key in set(one.keys)}
         answers = {key: self._priced(one.model, r.reply) for key, r in brought.items() if r.reply is not None}
         for key, reply in answers.items():
             if (reply.text is not None or reply.failure == "refused") and self._replies.find(key) is None:
                 self._replies.write(key, reply, model=one.model.name)
         self._outbox.drop(one.tag)
+        if refused := next((r.detail for r in brought.values() if r.hopeless), None):
+            raise ServiceRefusedError(refused)
         lost = [key for key in one.keys if key not in answers]
         again = [key for key in lost if self._sends.get(key, 0) < MOST_SENDS]
         _say(f"{one.model.name}: {one.batch_id} {state}, {len(answers)} replies, {len(again)} calls to be sent again")

@@ -14,9 +14,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from uuid import uuid4
 
 from evaluators.engines import WorkerLostError
-from evaluators.engines.shares import MOST_LIVES, News, Share, ShareError, readable, work
+from evaluators.engines.purse import Purse
+from evaluators.engines.shares import (
+    MOST_LIVES,
+    News,
+    Share,
+    ShareError,
+    left_usd,
+    readable,
+    with_money,
+    work,
+)
 from evaluators.engines.watch import Watch
-from evaluators.journals import RUN, WORKERS
+from evaluators.journals import RUN, WORKERS, paid_usd
 
 if TYPE_CHECKING:
     from evaluators.session import Session
@@ -77,32 +87,37 @@ class Cluster:
         (folder / MARK).write_text(mark, encoding="utf-8")
         known = self._ray.put((folder.parent / RUN).read_bytes() if (folder.parent / RUN).exists() else b"")
         task = self._ray.remote(num_cpus=1, max_retries=0, scheduling_strategy="SPREAD")(on_node)
+        left = left_usd(session)
+        purse = None if left is None else Purse(session.folder, left)
         waiting, running = deque((share, 1) for share in shares), dict[Any, tuple[Share, int]]()
         with Watch(session, workers=self.workers) as watch:
             while waiting or running:
                 while waiting and len(running) < self.workers:
                     share, life = waiting.popleft()
+                    if purse is not None:
+                        share = with_money(share, purse.lend(_worker(share, life), waiting=1 + len(waiting)))
                     running[task.remote(share, life, mark, known)] = (share, life)
                 (ready, *_), _ = self._ray.wait(list(running))
                 share, life = running.pop(ready)
-                done = self._collect(ready, share, life)
+                done = self._collect(ready, share, life, purse)
                 if done is None:
                     waiting.append((share, life + 1))
                     continue
-                _keep(share.journal(life), done.journal)
                 if done.error is not None:
-                    self._stop(running)
+                    self._stop(running, purse)
                     raise done.error
                 if done.news is not None:
                     watch.hear((share.number, life), done.news)
 
-    def _collect(self, ready: Any, share: Share, life: int) -> Done | None:
-        """What a task brought; None where it was lost with its node."""
+    def _collect(self, ready: Any, share: Share, life: int, purse: Purse | None) -> Done | None:
+        """What a task brought, its journal kept; None where it was lost with its node."""
         try:
-            return Done(*self._ray.get(ready))
+            return self._kept(ready, share, life, purse)
         except self._ray.exceptions.RayTaskError:
             raise
         except self._ray.exceptions.RayError as lost:
+            if purse is not None:
+                purse.lose(_worker(share, life))
             if life == MOST_LIVES:
                 raise WorkerLostError(
                     f"share {share.number} lost its node {MOST_LIVES} times, the last time: {lost}; what was finished "
@@ -110,14 +125,21 @@ class Cluster:
                 ) from None
             return None
 
-    def _stop(self, running: dict[Any, tuple[Share, int]]) -> None:
-        """Interrupt the other tasks and keep what they finished."""
+    def _kept(self, ready: Any, share: Share, life: int, purse: Purse | None) -> Done:
+        done = Done(*self._ray.get(ready))
+        _keep(share.journal(life), done.journal)
+        if purse is not None:
+            purse.give_back(_worker(share, life), spent_usd=paid_usd([share.journal(life)]))
+        return done
+
+    def _stop(self, running: dict[Any, tuple[Share, int]], purse: Purse | None) -> None:
+        """Interrupt the other tasks and keep what they finished; what one that does not answer was lent stays lent."""
         for ref in running:
             self._ray.cancel(ref)
         for ref, (share, life) in running.items():
             # Of a task that does not answer, the journal is there where the folder is shared.
             with suppress(self._ray.exceptions.RayError):
-                _keep(share.journal(life), Done(*self._ray.get(ref)).journal)
+                self._kept(ref, share, life, purse)
 
 
 def on_node(share: Share, life: int, mark: str, known: bytes) -> Done:
@@ -136,6 +158,10 @@ def on_node(share: Share, life: int, mark: str, known: bytes) -> Done:
         except KeyboardInterrupt:
             error = RuntimeError("stopped")
         return Done(journal.read_bytes() if journal.exists() else b"", news[-1] if news else None, error)
+
+
+def _worker(share: Share, life: int) -> str:
+    return share.journal(life).stem
 
 
 def _sees(share: Share, mark: str) -> bool:

@@ -8,7 +8,7 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, NamedTuple
 
 from evaluators.engines import WorkerLostError
-from evaluators.engines.shares import MOST_LIVES, News, Share, readable, work
+from evaluators.engines.shares import MOST_LIVES, News, Share, later_life, readable, work
 from evaluators.engines.watch import Watch
 from evaluators.progress import say_waiting
 
@@ -49,7 +49,8 @@ def _start(share: Share, *, life: int) -> tuple[Connection, _Worker]:
     context = get_context("forkserver")
     context.set_forkserver_preload(["evaluators.engines.warm"])
     here, there = context.Pipe()
-    process = context.Process(target=_child, args=(share, life, there), name=f"share-{share.number}", daemon=True)
+    paid = share if life == 1 else later_life(share)
+    process = context.Process(target=_child, args=(paid, life, there), name=f"share-{share.number}", daemon=True)
     process.start()
     there.close()
     return here, _Worker(process, share, life)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from builders.values import Item
 from evaluators.engines import Divisible
+from evaluators.engines.purse import lost_usd
 from evaluators.journals import RUN, WORKERS, WorkerJournal, paid_usd, worker_journals
 from evaluators.limits import Limits
 from evaluators.protocols import Play
@@ -91,9 +92,7 @@ def deal_out(session: "Session", *, workers: int, shares_each: int) -> tuple[Sha
     options = session.options
     workers = min(workers, options.concurrency, *(most for one in session.limits.values() for most in _numbers(one)))
     hands = deal(divisible(session.play).items, workers * shares_each)
-    left = None
-    if options.max_cost is not None:
-        left = max(0.0, options.max_cost - paid_usd([session.folder / RUN]))
+    left = left_usd(session)
     made = []
     for number, items in enumerate(hands):
         # Any `workers` shares may be at work at once: only with one share each may the rest of the division go out.
@@ -103,6 +102,27 @@ def deal_out(session: "Session", *, workers: int, shares_each: int) -> tuple[Sha
         part.max_cost = None if left is None else left / len(hands)
         made.append(Share(number, items, part, Path.cwd(), session.folder.resolve(), session.name, workers))
     return tuple(made)
+
+
+def left_usd(session: "Session") -> float | None:
+    """What a run may still cost; None where it has no cap."""
+    if session.options.max_cost is None:
+        return None
+    spent = paid_usd([session.folder / RUN]) + lost_usd(session.folder)
+    return max(0.0, float(session.options.max_cost) - spent)
+
+
+def later_life(share: Share) -> Share:
+    """A share whose worker died, for another: what earlier lives spent was of the same part of the money."""
+    if share.options.max_cost is None:
+        return share
+    earlier = [path for path in worker_journals(share.folder) if path.name.startswith(f"{share.number:04}-")]
+    return with_money(share, max(0.0, share.options.max_cost - paid_usd(earlier)))
+
+
+def with_money(share: Share, usd: float) -> Share:
+    """A share that may cost so much."""
+    return share._replace(options=argparse.Namespace(**vars(share.options) | {"max_cost": usd}))
 
 
 def work(
@@ -123,11 +143,7 @@ def work(
     from evaluators.session import open_session
 
     os.chdir(share.home)
-    options = argparse.Namespace(**vars(share.options))
-    if options.max_cost is not None:
-        # What earlier lives of the share spent was of the same part.
-        earlier = [path for path in others if path.name.startswith(f"{share.number:04}-")]
-        options.max_cost = max(0.0, options.max_cost - paid_usd(earlier))
+    options = share.options
     split = load_split(options.split, root=options.splits)
     session = open_session(options, split, refuse=_refuse)
     if session.name != share.submission:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
+from evaluators.engines.purse import lost_usd
 from evaluators.engines.shares import News
 from evaluators.journals import RUN, paid_usd
 from evaluators.progress import progress
@@ -19,7 +20,7 @@ class Watch:
 
     def __init__(self, session: "Session", *, workers: int) -> None:
         cap = session.options.max_cost
-        before = paid_usd([session.folder / RUN]) if cap is not None else 0.0
+        before = paid_usd([session.folder / RUN]) + lost_usd(session.folder) if cap is not None else 0.0
         self._tally = Tally(most_usd=cap, paid_before_usd=before)
         self._news: dict[object, News] = {}
         self._done = 0

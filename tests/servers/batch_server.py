@@ -26,13 +26,15 @@ class Fate:
         polls: Looks at it before it has ended.
         end: Its last status.
         done: Calls that were made until then; None: all.
-        lost: Its creation is carried out and the answer dropped.
+        lost: Its creation is carried out and answered with an error.
+        cut: With `lost`: the connection breaks in place of an answer.
     """
 
     polls: int = 1
     end: Literal["completed", "expired", "cancelled", "failed"] = "completed"
     done: int | None = None
     lost: bool = False
+    cut: bool = False
 
 
 class BatchServer(ModelServer):
@@ -114,7 +116,7 @@ class BatchServer(ModelServer):
         self._batches[str(batch["id"])] = (batch, fate)
         self.submitted.append(lines)
         if fate.lost:
-            return 500, error_body("the answer was lost")
+            return 0 if fate.cut else 500, error_body("the answer was lost")
         return 200, json.dumps(batch).encode()
 
     def _look(self, name: str) -> Body:

@@ -102,7 +102,10 @@ class ModelServer:
         self._loop.call_soon_threadsafe(self._released.set)
 
     def other_page(self, method: str, path: str, headers: Mapping[str, str], payload: bytes) -> tuple[int, bytes]:
-        """Status and body for anything but the chat completions; a server of more overrides it."""
+        """Status and body for anything but the chat completions; a server of more overrides it.
+
+        At status 0 the connection is cut unanswered.
+        """
         return 404, error_body(f"no such page: {method} {path}")
 
     def __enter__(self) -> Self:
@@ -153,8 +156,12 @@ class ModelServer:
             listing = {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "tests"}]}
             return await _send(writer, 200, json.dumps(listing).encode())
         if (method, path) != ("POST", "/v1/chat/completions"):
-            status, other = self.other_page(method, path, headers, payload)
-            return await _send(writer, status, other)
+            try:
+                status, other = self.other_page(method, path, headers, payload)
+            except Exception as error:
+                self._errors.append(error)
+                status, other = 400, error_body(f"the test's server failed: {error!r}")
+            return status != 0 and await _send(writer, status, other)
         try:
             body = json.loads(payload)
         except ValueError:
