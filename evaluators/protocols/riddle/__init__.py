@@ -122,21 +122,7 @@ async def judge(riddle: Riddle, transcript: Transcript, complete: Complete, *, s
         raise ValueError(f"transcript {transcript.transcript_id} holds no answer to judge")  # noqa: TRY004
     messages = judge_messages(riddle, transcript.answer, prompt=prompt)
     asked = await ask(complete, messages, JudgeReply, decoding=seat.model.decoding)
-    said = asked.messages[-1]
-    verdict = Verdict(
-        transcript_id=transcript.transcript_id,
-        judge=seat.judge,
-        provider=seat.model.provider,
-        kind="model",
-        score=0.0,
-        prompt_sha256=prompt.sha256,
-        usage=asked.usage,
-        cost_usd=asked.cost_usd,
-        reply=said.text if said.role == "assistant" else None,
-    )
-    if asked.value is None:
-        return verdict.model_copy(update={"score": None, "failure": asked.reply.failure})
-    return verdict.model_copy(update=marked(**asked.value.model_dump()))
+    return asked.verdict(transcript, seat, prompt_sha256=prompt.sha256, marked=lambda said: marked(**said.model_dump()))
 
 
 def marked(*, is_answer_correct: bool, is_justification_correct: bool) -> dict[str, Any]:
