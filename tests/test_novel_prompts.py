@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from builders.novels import Paragraph
 from builders.values import NovelQuestion, Value
 from evaluators.answers import NovelSetting
+from evaluators.heading import Heading
 from evaluators.models import ModelError, count_tokens, input_limit
 from evaluators.prompts import Prompt
 from evaluators.protocols.novel.excerpt import as_text, fit, record, sizes, visible
@@ -21,6 +22,7 @@ from evaluators.values import Message, Model, Reply, Transcript
 from tests.made_novel import novel_question, paragraphs
 
 MODEL = Model(name="openai/gpt-5.1", provider="openai")
+RUN = Heading("key", "sample-novel@1.0.0", MODEL, "novel", "c")
 SETTINGS: tuple[NovelSetting, ...] = ("context", "question-only", "evidence")
 TITLE, AUTHOR = "The Quiet House", "A. Nobody"
 
@@ -41,7 +43,7 @@ def asked(
 
     shown = {question.id: record(question, sizes(novel, characters), setting=setting, cut=cut)}
     prompt = Prompt(f"novel/{language}/solver")
-    setup = Setup("key", "sample-novel@1.0.0", MODEL, "c", prompt, shown, quotable=True)
+    setup = Setup(RUN, prompt, shown, quotable=True)
     transcript = asyncio.run(solve(question, complete, paragraphs=novel, epoch=0, setup=setup))
     (only,) = sent
     return only, transcript

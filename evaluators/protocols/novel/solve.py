@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from builders.values import Language, NovelQuestion
 from evaluators.answers import NovelAnswer, NovelRecord
+from evaluators.heading import Heading
 from evaluators.models import Complete
 from evaluators.prompts import Prompt
 from evaluators.protocols.novel.excerpt import as_text, stand_in, visible
@@ -13,16 +14,13 @@ from evaluators.protocols.novel.forms import SolverReply
 from evaluators.protocols.novel.quotes import flat, without_passages
 from evaluators.protocols.novel.shelf import Paragraph
 from evaluators.replies import ask
-from evaluators.values import Message, Model, Transcript, transcript_id
+from evaluators.values import Message, Transcript
 
 
 class Setup(NamedTuple):
-    """What is the same for every question of a run: `key` names the submission, `split` is `split@version`."""
+    """What is the same for every question of a run."""
 
-    key: str
-    split: str
-    model: Model
-    condition: str
+    run: Heading
     prompt: Prompt
     shown: Mapping[str, NovelRecord]  # by item, without digests
     quotable: bool  # whether the licence lets a transcript repeat the question
@@ -42,21 +40,16 @@ async def solve(
     if text:
         shown = shown.model_copy(update={"sha256": sha256(text.encode()).hexdigest()})
     messages = solver_messages(question, text, setting=shown.setting, prompt=setup.prompt)
-    asked = await ask(complete, messages, SolverReply, decoding=setup.model.decoding)
+    asked = await ask(complete, messages, SolverReply, decoding=setup.run.model.decoding)
     kept: tuple[Message, ...] = ()
     if setup.quotable:
         kept = solver_messages(question, stand_in(shown), setting=shown.setting, prompt=setup.prompt)
     said = asked.value
     novel = flat(paragraphs)
     steps = tuple(without_passages(s, novel, language=question.language) for s in said.reasoning) if said else ()
-    return Transcript(
-        transcript_id=transcript_id(setup.key, question.id, epoch),
-        split=setup.split,
-        item_id=question.id,
-        model=setup.model.name,
-        protocol="novel",
-        condition=setup.condition,
-        epoch=epoch,
+    return setup.run.transcript(
+        question.id,
+        epoch,
         messages=(*kept, *(_kept(m, novel, question.language) for m in asked.messages[len(messages) :])),
         answer=NovelAnswer(kind="novel", letter=said.answer, steps=steps) if said else None,
         failure=asked.reply.failure,
