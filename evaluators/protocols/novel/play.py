@@ -1,15 +1,15 @@
 """Questions about novels in a run: what each is shown, settled before anything is sent, and the calls."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, product
 from operator import attrgetter
 from typing import NoReturn
 
 from builders.novels import open_novels
 from builders.values import NovelQuestion
-from evaluators.answers import NovelRecord, NovelSetting
+from evaluators.answers import NovelAnswer, NovelRecord, NovelSetting
 from evaluators.models import ModelError, count_tokens, input_limit
-from evaluators.predictions import file_sha256, read_choices
+from evaluators.predictions import Brought, file_sha256, read_choices
 from evaluators.prices import read_prices
 from evaluators.pricing import totals
 from evaluators.prompts import Prompt, language_of
@@ -18,7 +18,8 @@ from evaluators.protocols.item_play import ItemPlay, first
 from evaluators.protocols.novel.excerpt import SLACK, fit, record, sizes
 from evaluators.protocols.novel.marking import novel_marking
 from evaluators.protocols.novel.quote import quote
-from evaluators.protocols.novel.shelf import Fetch, Shelf
+from evaluators.protocols.novel.quotes import flat, steps_without
+from evaluators.protocols.novel.shelf import Fetch, Novel, Shelf
 from evaluators.protocols.novel.solve import Setup, solve, solver_messages
 from evaluators.run import Outcome
 from evaluators.runner import Runner
@@ -81,6 +82,18 @@ class NovelPlay(ItemPlay[NovelQuestion]):
         )
         return totals(rows, note, read_prices(options.price or (), batch=options.batch))
 
+    def read(self, key: str) -> Outcome | None:
+        """Read answers that were brought; where they repeat the novel at length, as in a run, a note takes its place.
+
+        Raises:
+            PredictionError: If the file is refused.
+            SplitError: If a novel is damaged.
+        """
+        super().read(key)
+        if self._brought is not None:
+            self._brought = _without_passages(self._brought, self.items, self._table.options.epochs, self._fetch)
+        return None
+
     async def run(self, runner: Runner, *, key: str, on_done: Callable[[], None]) -> Outcome:
         """Solve and judge."""
         # As in the store: what states no open licence is repeated nowhere.
@@ -95,12 +108,25 @@ class NovelPlay(ItemPlay[NovelQuestion]):
             asked = runner.complete(setup.run.model, epoch=epoch)
             needed = setup.shown[item.id].setting != "question-only"
             try:
-                paragraphs = shelf.take(item.novel) if needed else ()
-                return await solve(item, asked, paragraphs=paragraphs, epoch=epoch, setup=setup)
+                novel = shelf.take(item.novel) if needed else Novel()
+                return await solve(item, asked, novel=novel, epoch=epoch, setup=setup)
             finally:
                 shelf.put_back(item.novel)
 
         return await self._attempts(ordered, runner, answer, on_done=on_done, lane=attrgetter("novel"))
+
+
+def _without_passages(brought: Brought, items: Sequence[NovelQuestion], epochs: int, fetch: Fetch) -> Brought:
+    found = dict(brought)
+    for novel, group in groupby(reading_order(items), key=attrgetter("novel")):
+        words = flat(fetch(novel))
+        for item, epoch in product(group, range(epochs)):
+            attempt = brought.get((item.id, epoch))
+            if attempt is not None and isinstance(attempt.answer, NovelAnswer):
+                steps = steps_without(attempt.answer.steps, words, language=item.language)
+                answer = attempt.answer.model_copy(update={"steps": steps})
+                found[item.id, epoch] = attempt.model_copy(update={"answer": answer})
+    return found
 
 
 def reading_order(items: Sequence[NovelQuestion]) -> list[NovelQuestion]:
@@ -188,10 +214,10 @@ def open_questions(table: Table, refuse: Callable[[str], NoReturn]) -> NovelPlay
     solver, marking = (Prompt(f"novel/{spoken}/{part}", home=options.prompts) for part in ("solver", "judge"))
     fetch: Fetch = _none
     shown: dict[str, NovelRecord] = {}
+    if setting != "question-only":
+        # The shelf keeps the novels in flight; a second copy is not needed.
+        fetch = open_novels(split, root=options.splits, ref=options.split, in_flight=1).paragraphs
     if not options.predictions:
-        if setting != "question-only":
-            # The shelf keeps the novels in flight; a second copy is not needed.
-            fetch = open_novels(split, root=options.splits, ref=options.split, in_flight=1).paragraphs
         cutting = options.truncate is not None
         shown = look_up(items, fetch, model=table.model, setting=setting, limit=limit, truncate=cutting, prompt=solver)
     return NovelPlay(

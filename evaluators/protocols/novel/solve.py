@@ -1,6 +1,6 @@
 """One model on one question: what it is sent, and the transcript, in which no word of the novel is kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -11,8 +11,8 @@ from evaluators.models import Complete
 from evaluators.prompts import Prompt
 from evaluators.protocols.novel.excerpt import as_text, stand_in, visible
 from evaluators.protocols.novel.forms import SolverReply
-from evaluators.protocols.novel.quotes import flat, without_passages
-from evaluators.protocols.novel.shelf import Paragraph
+from evaluators.protocols.novel.quotes import steps_without, without_passages
+from evaluators.protocols.novel.shelf import Novel
 from evaluators.replies import ask
 from evaluators.values import Message, Transcript
 
@@ -31,12 +31,10 @@ def solver_messages(question: NovelQuestion, text: str, *, setting: str, prompt:
     return prompt.messages({"question": question, "setting": setting, "text": text})
 
 
-async def solve(
-    question: NovelQuestion, complete: Complete, *, paragraphs: Sequence[Paragraph], epoch: int, setup: Setup
-) -> Transcript:
+async def solve(question: NovelQuestion, complete: Complete, *, novel: Novel, epoch: int, setup: Setup) -> Transcript:
     """Let a model answer one question once."""
     shown = setup.shown[question.id]
-    text = as_text(visible(question, paragraphs, setting=shown.setting, cut=shown.cut))
+    text = as_text(visible(question, novel.paragraphs, setting=shown.setting, cut=shown.cut))
     if text:
         shown = shown.model_copy(update={"sha256": sha256(text.encode()).hexdigest()})
     messages = solver_messages(question, text, setting=shown.setting, prompt=setup.prompt)
@@ -45,12 +43,11 @@ async def solve(
     if setup.quotable:
         kept = solver_messages(question, stand_in(shown), setting=shown.setting, prompt=setup.prompt)
     said = asked.value
-    novel = flat(paragraphs)
-    steps = tuple(without_passages(s, novel, language=question.language) for s in said.reasoning) if said else ()
+    steps = steps_without(said.reasoning, novel.words, language=question.language) if said else ()
     return setup.run.transcript(
         question.id,
         epoch,
-        messages=(*kept, *(_kept(m, novel, question.language) for m in asked.messages[len(messages) :])),
+        messages=(*kept, *(_kept(m, novel.words, question.language) for m in asked.messages[len(messages) :])),
         answer=NovelAnswer(kind="novel", letter=said.answer, steps=steps) if said else None,
         failure=asked.reply.failure,
         novel=shown,
