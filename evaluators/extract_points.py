@@ -48,11 +48,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _extract(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
     from builders.splits import load_split
-    from builders.values import Language, Soup
+    from builders.values import Soup
     from evaluators.journal import Journal
     from evaluators.jury import split_provider
     from evaluators.models import prepare
     from evaluators.points import PointSet, checked, points_folder, write_points
+    from evaluators.prompts import language_of
     from evaluators.protocols.soup.texts import load_texts
     from evaluators.run import run_calls
     from evaluators.runner import Runner
@@ -71,8 +72,7 @@ def _extract(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     if path.exists() and not options.force:
         print(f"error: {path} exists, and people may have edited it; --force replaces it", file=sys.stderr)
         return REFUSED
-    language: Language = "zh" if m.language == "zh" else "en"
-    texts = load_texts(language, home=options.prompts, names=("points",))
+    texts = load_texts(language_of(m), home=options.prompts, names=("points",))
     decoding = Decoding(temperature=options.temperature, max_tokens=options.max_tokens, seed=options.seed)
     model = Model(name=name, provider=provider, api_base=options.api_base, decoding=decoding)
     prepare(model)

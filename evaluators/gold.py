@@ -4,19 +4,21 @@ import argparse
 from pathlib import Path
 
 from builders.splits import Split, SplitError, load_split
-from builders.values import GoldAnswer, Riddle
+from builders.values import GoldAnswer
 from evaluators.bundle import Bundle, write_bundle
 from evaluators.calibrate import GOLD_MODEL, GOLD_PROVIDER
+from evaluators.heading import Heading
 from evaluators.journal import Journal
-from evaluators.jury import choose_panel, deliberate, public_panel, seats_for
+from evaluators.jury import choose_panel, judge_all, public_panel, seats_for
 from evaluators.models import prepare
 from evaluators.progress import progress
 from evaluators.prompts import Prompt
 from evaluators.protocols import riddle
-from evaluators.run import Outcome, run_attempts, run_calls
+from evaluators.protocols.riddle.marking import riddle_marking
+from evaluators.run import Outcome, run_calls
 from evaluators.runner import Runner
 from evaluators.submission import began, identity, submission
-from evaluators.values import Model, RiddleAnswer, Seat, Transcript, Verdict, transcript_id
+from evaluators.values import Model, RiddleAnswer, Seat, Transcript, Verdict
 
 CONDITION = "gold"
 
@@ -46,7 +48,7 @@ def calibrate(options: argparse.Namespace) -> tuple[Bundle, Split, Path]:
     for seat in seats:
         prepare(seat.model)
     date = began(folder, name)
-    transcripts = _transcripts(split, gold, name)
+    transcripts = _transcripts(gold, Heading(name, split.manifest.ref, model, "riddle", CONDITION))
     with Journal(folder / "journal.jsonl") as journal:
         runner = Runner(journal, concurrency=options.concurrency, timeout=options.timeout)
         judged = run_calls(_judge(split, transcripts, runner, seats, prompt))
@@ -69,7 +71,7 @@ def calibrate(options: argparse.Namespace) -> tuple[Bundle, Split, Path]:
     return Bundle(write_bundle(bundle_folder, described, *outcome), *outcome), split, bundle_folder
 
 
-def _transcripts(split: Split, gold: tuple[GoldAnswer, ...], name: str) -> tuple[Transcript, ...]:
+def _transcripts(gold: tuple[GoldAnswer, ...], heading: Heading) -> tuple[Transcript, ...]:
     # The answers of one item are told apart by epoch, in the order in which they stand.
     count: dict[str, int] = {}
     found = []
@@ -77,15 +79,8 @@ def _transcripts(split: Split, gold: tuple[GoldAnswer, ...], name: str) -> tuple
         epoch = count.get(answer.item_id, 0)
         count[answer.item_id] = epoch + 1
         found.append(
-            Transcript(
-                transcript_id=transcript_id(name, answer.item_id, epoch),
-                split=split.manifest.ref,
-                item_id=answer.item_id,
-                model=GOLD_MODEL,
-                protocol="riddle",
-                condition=CONDITION,
-                epoch=epoch,
-                answer=RiddleAnswer(answer=answer.answer, justification=answer.justification),
+            heading.transcript(
+                answer.item_id, epoch, answer=RiddleAnswer(answer=answer.answer, justification=answer.justification)
             )
         )
     return tuple(found)
@@ -101,29 +96,17 @@ def _label(transcript: Transcript, gold: GoldAnswer) -> Verdict:
 
 
 async def _judge(
-    split: Split,
-    transcripts: tuple[Transcript, ...],
-    runner: Runner,
-    seats: tuple[Seat, ...],
-    prompt: Prompt,
+    split: Split, transcripts: tuple[Transcript, ...], runner: Runner, seats: tuple[Seat, ...], prompt: Prompt
 ) -> Outcome:
-    items = {item.id: item for item in split.items if isinstance(item, Riddle)}
-    attempts = {(t.item_id, t.epoch): t for t in transcripts}
-
-    async def answered(item: Riddle, epoch: int) -> Transcript:
-        return attempts[item.id, epoch]
-
-    async def judge(item: Riddle, transcript: Transcript) -> tuple[Verdict, ...]:
-        return await deliberate(item, transcript, runner, seats=seats, prompt=prompt)
-
-    todo = [(items[t.item_id], t.epoch) for t in transcripts]
-    with progress(len(todo), runner.tally, what=f"{split.manifest.ref} gold") as display:
+    items = {item.id: item for item in split.items}
+    with progress(len(transcripts), runner.tally, what=f"{split.manifest.ref} gold") as display:
         runner.on_change = display.show
-        return await run_attempts(
-            todo,
-            solve=answered,
-            judge=judge,
-            workers=runner.concurrency,
+        return await judge_all(
+            transcripts,
+            items,
+            runner,
+            seats=seats,
+            how=riddle_marking(prompt),
             sealed=split.manifest.sealed,
             on_done=display.done,
         )

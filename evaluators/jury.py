@@ -1,7 +1,7 @@
 """The jury: who sits for a model, and the verdicts on its answers."""
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
@@ -9,10 +9,10 @@ from pathlib import Path
 import yaml
 from pydantic import ValidationError
 
-from builders.values import Riddle
-from evaluators.models import Complete, provider_of, public
-from evaluators.prompts import Prompt
-from evaluators.protocols import riddle
+from builders.values import Item
+from evaluators.models import provider_of, public
+from evaluators.protocols import Marking
+from evaluators.run import Outcome, run_attempts
 from evaluators.runner import Runner
 from evaluators.values import Decoding, Model, Panel, Seat, Transcript, Verdict
 
@@ -168,37 +168,57 @@ def seats_for(panel: Panel, provider: str) -> tuple[Seat, ...]:
 
 
 async def deliberate(
-    item: Riddle, transcript: Transcript, runner: Runner, *, seats: tuple[Seat, ...], prompt: Prompt
-) -> tuple[Verdict, ...]:
-    """Collect the verdicts on one answer to a riddle; see `sit`."""
-
-    async def mark(complete: Complete, seat: Seat) -> tuple[Verdict, ...]:
-        return (await riddle.judge(item, transcript, complete, seat=seat, prompt=prompt),)
-
-    return await sit(transcript, runner, seats=seats, mark=mark, no_answer=riddle.no_answer)
-
-
-async def sit(
-    transcript: Transcript,
-    runner: Runner,
-    *,
-    seats: tuple[Seat, ...],
-    mark: Callable[[Complete, Seat], Coroutine[None, None, tuple[Verdict, ...]]],
-    no_answer: Callable[[Transcript], Verdict],
+    item: Item, transcript: Transcript, runner: Runner, *, seats: tuple[Seat, ...], how: Marking
 ) -> tuple[Verdict, ...]:
     """Collect the verdicts on one attempt of any protocol.
 
     Args:
-        mark: Lets the judge of a seat mark the attempt.
-        no_answer: The verdict by rule where the model gave none.
+        item: What was attempted.
+        transcript: The attempt.
+        runner: Makes the calls.
+        seats: The judges.
+        how: How the protocol's attempts are marked.
 
     Returns:
-        Those of the jury; one by rule where the model gave no answer; none where the call failed.
+        Those of the jury; one by rule where the model gave no answer; none where the call failed; and with them those
+        that the protocol gives by rule alone.
     """
+    return (*await _sit(item, transcript, runner, seats, how), *how.by_rule(item, transcript))
+
+
+async def _sit(
+    item: Item, transcript: Transcript, runner: Runner, seats: tuple[Seat, ...], how: Marking
+) -> tuple[Verdict, ...]:
     if transcript.no_answer:
-        return (no_answer(transcript),)
+        return (how.no_answer(transcript),)
     if transcript.failure is not None:
         return ()
     async with asyncio.TaskGroup() as group:
-        votes = [group.create_task(mark(runner.complete(seat.model, epoch=transcript.epoch), seat)) for seat in seats]
+        votes = [
+            group.create_task(how.mark(item, transcript, runner.complete(seat.model, epoch=transcript.epoch), seat))
+            for seat in seats
+        ]
     return tuple(verdict for vote in votes for verdict in vote.result())
+
+
+async def judge_all(
+    transcripts: Sequence[Transcript],
+    items: Mapping[str, Item],
+    runner: Runner,
+    *,
+    seats: tuple[Seat, ...],
+    how: Marking,
+    sealed: bool,
+    on_done: Callable[[], None] = lambda: None,
+) -> Outcome:
+    """Let a jury mark attempts that are there already; the arguments are those of `deliberate` and `run_attempts`."""
+    attempts = {(t.item_id, t.epoch): t for t in transcripts}
+
+    async def made(item: Item, epoch: int) -> Transcript:
+        return attempts[item.id, epoch]
+
+    async def judge(item: Item, transcript: Transcript) -> tuple[Verdict, ...]:
+        return await deliberate(item, transcript, runner, seats=seats, how=how)
+
+    todo = [(items[t.item_id], t.epoch) for t in transcripts]
+    return await run_attempts(todo, solve=made, judge=judge, workers=runner.concurrency, sealed=sealed, on_done=on_done)

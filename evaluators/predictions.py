@@ -9,16 +9,21 @@ from typing import Any, NamedTuple, get_args
 from builders.values import Item, NovelQuestion, Riddle, Soup
 from evaluators import peers
 from evaluators.answers import Letter, NovelAnswer, SoupAnswer
+from evaluators.heading import Heading
 from evaluators.protocols import riddle
 from evaluators.protocols.novel.brought import read_choice
 from evaluators.protocols.novel.forms import MOST_STEPS
 from evaluators.replies import UnreadableError, read
-from evaluators.values import Panel, RiddleAnswer, Transcript, Verdict, transcript_id
+from evaluators.values import Panel, RiddleAnswer, Transcript, Verdict
 
 MOST_BYTES = 256 * 2**20
 LONGEST_LINE = 2**20
 MOST_TEXTS = 20  # as many as a model may give
 ID_FIELDS = ("item_id", "riddle_id", "custom_id")
+
+
+# Answers by item and epoch.
+Brought = dict[tuple[str, int], Transcript]
 
 
 class PredictionError(ValueError):
@@ -125,9 +130,9 @@ def _check_readable(path: Path, found: Collection[Transcript], what: str) -> Non
 
 
 def read_predictions(
-    path: Path, items: Sequence[Riddle], *, setup: riddle.Setup, epochs: int, allow_missing: bool
-) -> dict[tuple[str, int], Transcript]:
-    """Read answers as transcripts, by (item id, epoch).
+    path: Path, items: Sequence[Riddle], *, heading: Heading, epochs: int, allow_missing: bool
+) -> Brought:
+    """Read answers as transcripts.
 
     A row is `{"item_id", "answer", "justification"}` and, with several repeats, `"epoch"` from 0; layton-eval's own
     files (`custom_id` or `riddle_id`, the reply as a JSON string in `answer`) and the logs of `evaluators.peers` are
@@ -140,42 +145,22 @@ def read_predictions(
 
     def made(row: _Row, epoch: int) -> Transcript:
         brought = _heard(row.said, riddle.read_answer) if row.said else {"answer": _answer(row)}
-        return Transcript(
-            transcript_id=transcript_id(setup.key, row.item_id, epoch),
-            split=setup.split,
-            item_id=row.item_id,
-            model=setup.model.name,
-            protocol="riddle",
-            condition=setup.condition,
-            epoch=epoch,
-            **brought,
-        )
+        return heading.transcript(row.item_id, epoch, **brought)
 
     found = _read(path, items, made, epochs=epochs, allow_missing=allow_missing, what="answer")
     _check_readable(path, found.values(), "JSON object with answer and justification")
     return found
 
 
-def read_stories(
-    path: Path,
-    items: Sequence[Soup],
-    *,
-    named: tuple[str, str, str, str],
-    epochs: int,
-    allow_missing: bool,
-) -> dict[tuple[str, int], Transcript]:
-    """Read reconstructions of puzzles as transcripts, by (item id, epoch).
+def read_stories(path: Path, items: Sequence[Soup], *, heading: Heading, epochs: int, allow_missing: bool) -> Brought:
+    """Read reconstructions of puzzles as transcripts.
 
     A row is `{"item_id", "logic": [...], "details": [...], "conclusion"}` and, with several repeats, `"epoch"` from 0.
-
-    Args:
-        named: Key of the submission, `split@version`, model and condition.
 
     Raises:
         PredictionError: If a line is malformed, an id unknown or given twice, or puzzles are missing and
             `allow_missing` is not set.
     """
-    key, split, model, condition = named
 
     def made(row: _Row, epoch: int) -> Transcript:
         said = SoupAnswer(
@@ -184,42 +169,24 @@ def read_stories(
             details=_texts(row, "details"),
             conclusion=_text(row, "conclusion"),
         )
-        return Transcript(
-            transcript_id=transcript_id(key, row.item_id, epoch),
-            split=split,
-            item_id=row.item_id,
-            model=model,
-            protocol="soup",
-            condition=condition,
-            epoch=epoch,
-            answer=said,
-        )
+        return heading.transcript(row.item_id, epoch, answer=said)
 
     return _read(path, items, made, epochs=epochs, allow_missing=allow_missing, what="reconstruction")
 
 
 def read_choices(
-    path: Path,
-    items: Sequence[Item],
-    *,
-    named: tuple[str, str, str, str],
-    epochs: int,
-    allow_missing: bool,
-) -> dict[tuple[str, int], Transcript]:
-    """Read answers to questions about novels as transcripts, by (item id, epoch).
+    path: Path, items: Sequence[NovelQuestion], *, heading: Heading, epochs: int, allow_missing: bool
+) -> Brought:
+    """Read answers to questions about novels as transcripts.
 
     A row is `{"item_id", "answer": "A", "reasoning": [...]}` and, with several repeats, `"epoch"` from 0; the logs of
     `evaluators.peers` are read as well, as far as their letters stand for the split's options.
-
-    Args:
-        named: Key of the submission, `split@version`, model and condition.
 
     Raises:
         PredictionError: If a line is malformed, an id unknown or given twice, options stand in another order,
             questions are missing and `allow_missing` is not set, or most replies of a log cannot be read.
     """
-    key, split, model, condition = named
-    options = {item.id: item.options for item in items if isinstance(item, NovelQuestion)}
+    options = {item.id: item.options for item in items}
 
     def made(row: _Row, epoch: int) -> Transcript:
         if row.said is not None:
@@ -231,16 +198,7 @@ def read_choices(
             brought = _heard(row.said, read_choice)
         else:
             brought = {"answer": _choice(row)}
-        return Transcript(
-            transcript_id=transcript_id(key, row.item_id, epoch),
-            split=split,
-            item_id=row.item_id,
-            model=model,
-            protocol="novel",
-            condition=condition,
-            epoch=epoch,
-            **brought,
-        )
+        return heading.transcript(row.item_id, epoch, **brought)
 
     found = _read(path, items, made, epochs=epochs, allow_missing=allow_missing, what="answer")
     _check_readable(path, found.values(), "one letter as their answer")
@@ -269,9 +227,9 @@ def _read(
     epochs: int,
     allow_missing: bool,
     what: str,
-) -> dict[tuple[str, int], Transcript]:
+) -> Brought:
     known = frozenset(item.id for item in items)
-    found: dict[tuple[str, int], Transcript] = {}
+    found: Brought = {}
     for row in _rows(path, known):
         epoch = row.fields.get("epoch", 0)
         if type(epoch) is not int or not 0 <= epoch < epochs:

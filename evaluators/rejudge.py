@@ -13,13 +13,10 @@ from evaluators.submit import DONE, OUTSIDE, REFUSED, guarded
 
 if TYPE_CHECKING:
     from builders.splits import Split
-    from builders.values import Item
     from evaluators.bundle import Bundle
-    from evaluators.models import Complete
-    from evaluators.protocols import Marking
     from evaluators.run import Outcome
     from evaluators.runner import Runner
-    from evaluators.values import Model, Seat, Submission, Transcript, Verdict
+    from evaluators.values import Model, Submission
 
 
 def parser() -> argparse.ArgumentParser:
@@ -97,7 +94,7 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
         JournalError, ServiceDownError, ServiceRefusedError, OSError: What was paid for is in the journal.
     """
     from evaluators.journal import Journal
-    from evaluators.jury import JuryError, at_endpoint, known_panels, load_panel, seats_for
+    from evaluators.jury import JuryError, at_endpoint, judge_all, known_panels, load_panel, seats_for
     from evaluators.models import prepare
     from evaluators.protocols import marking
     from evaluators.replies import total_cost
@@ -126,7 +123,9 @@ def judge_again(sent: "Bundle", split: "Split", options: argparse.Namespace) -> 
     with Journal(options.journal / f"{s.submission_id}.jsonl") as journal:
         runner = Runner(journal, concurrency=options.concurrency, timeout=options.timeout)
         _cap(runner, options)
-        outcome = run_calls(_deliberate(sent, split, runner, seats, how))
+        items = {item.id: item for item in split.items}
+        work = judge_all(sent.transcripts, items, runner, seats=seats, how=how, sealed=split.manifest.sealed)
+        outcome = run_calls(work)
     votes = [v for v in outcome.verdicts if v.kind == "model"]
     described = s.model_copy(
         update={
@@ -169,31 +168,6 @@ def _cap(runner: "Runner", options: argparse.Namespace) -> None:
             raise CapError(f"{tally.calls} calls made, --most-calls is {options.most_calls}; they are journalled")
 
     runner.on_change = check
-
-
-async def _deliberate(
-    sent: "Bundle", split: "Split", runner: "Runner", seats: "tuple[Seat, ...]", how: "Marking"
-) -> "Outcome":
-    from evaluators.jury import sit
-    from evaluators.run import run_attempts
-
-    items = {item.id: item for item in split.items}
-    attempts = {(t.item_id, t.epoch): t for t in sent.transcripts}
-
-    async def answered(item: "Item", epoch: int) -> "Transcript":
-        return attempts[item.id, epoch]
-
-    async def judge(item: "Item", transcript: "Transcript") -> "tuple[Verdict, ...]":
-        async def mark(complete: "Complete", seat: "Seat") -> "tuple[Verdict, ...]":
-            return await how.mark(item, transcript, complete, seat)
-
-        verdicts = await sit(transcript, runner, seats=seats, mark=mark, no_answer=how.no_answer)
-        return (*verdicts, *how.by_rule(item, transcript))
-
-    todo = [(items[t.item_id], t.epoch) for t in sent.transcripts]
-    return await run_attempts(
-        todo, solve=answered, judge=judge, workers=runner.concurrency, sealed=split.manifest.sealed
-    )
 
 
 if __name__ == "__main__":

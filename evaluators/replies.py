@@ -1,6 +1,7 @@
 """Read a structured reply whatever the provider promised: validate, ask again, then call it unparsed."""
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -9,7 +10,7 @@ from pydantic import ValidationError
 
 from builders.values import Value
 from evaluators.models import Complete
-from evaluators.values import Decoding, Message, Reply, Usage
+from evaluators.values import Decoding, Message, Reply, Seat, Transcript, Usage, Verdict
 
 T = TypeVar("T", bound=Value)
 
@@ -35,6 +36,44 @@ class Asked(NamedTuple, Generic[T]):
     messages: tuple[Message, ...]
     usage: Usage
     cost_usd: float | None
+
+    def verdict(
+        self,
+        transcript: Transcript,
+        seat: Seat,
+        *,
+        prompt_sha256: str,
+        marked: Callable[[T], dict[str, Any]],
+        **about: Any,
+    ) -> Verdict:
+        """The verdict of the judge who was asked; a reply that nobody can read is a failure, never a mark.
+
+        Args:
+            transcript: The attempt that was judged.
+            seat: The judge's.
+            prompt_sha256: Digest of the prompt's template.
+            marked: Makes score, marks and parts of what the judge said.
+            about: What else the verdict says, such as its unit.
+        """
+        last = self.messages[-1]
+        found = {"failure": self.reply.failure} if self.value is None else marked(self.value)
+        said = {
+            "reply": last.text if last.role == "assistant" else None,
+            "usage": self.usage,
+            "cost_usd": self.cost_usd,
+        }
+        return verdict_by(seat, transcript, prompt_sha256=prompt_sha256, **(said | found | about))
+
+
+def verdict_by(seat: Seat, transcript: Transcript, **found: Any) -> Verdict:
+    """A verdict of a judge's on an attempt, with what it `found`: a score or a failure, and what that took."""
+    return Verdict(
+        transcript_id=transcript.transcript_id,
+        judge=seat.judge,
+        provider=seat.model.provider,
+        kind="model",
+        **found,
+    )
 
 
 async def ask(
@@ -139,7 +178,8 @@ def _recorded(conversation: Sequence[Message], reply: Reply) -> tuple[Message, .
 
 def total_cost(costs: Sequence[float | None]) -> float | None:
     """Add up prices in USD; one unknown price makes the total unknown."""
-    return None if any(c is None for c in costs) else sum(c for c in costs if c is not None)
+    # Replies come in any order, and the exact sum is the same in all of them.
+    return None if any(c is None for c in costs) else math.fsum(c for c in costs if c is not None)
 
 
 def total_usage(usages: Sequence[Usage]) -> Usage:

@@ -207,17 +207,19 @@ class Ours:
         return runner.tally.calls
 
     async def _solve(self, runner: Any, item: Any, epoch: int) -> Any:
+        from evaluators.heading import Heading
         from evaluators.protocols import riddle
 
-        setup = riddle.Setup("bench", "sample-llm@1.0.0", self.model, 0, self.solver, "hints=0")
+        setup = riddle.Setup(Heading("bench", "sample-llm@1.0.0", self.model, "riddle", "hints=0"), 0, self.solver)
         return await riddle.solve(item, runner.complete(self.model, epoch=epoch), epoch=epoch, setup=setup)
 
     async def _mark(self, runner: Any, item: Any, transcript: Any) -> Any:
         from evaluators.jury import deliberate
+        from evaluators.protocols.riddle.marking import riddle_marking
 
         if not self.judges:
             return ()
-        return await deliberate(item, transcript, runner, seats=self.seats, prompt=self.judge)
+        return await deliberate(item, transcript, runner, seats=self.seats, how=riddle_marking(self.judge))
 
 
 class OursJudged(Ours):

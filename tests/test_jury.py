@@ -7,6 +7,7 @@ import pytest
 
 from evaluators.jury import JuryError, deliberate, known_panels, load_panel, panel_of, seats_for, split_provider
 from evaluators.prompts import Prompt
+from evaluators.protocols.riddle.marking import riddle_marking
 from evaluators.runner import Runner
 from evaluators.values import Model, RiddleAnswer, Transcript
 from tests.made import riddle
@@ -102,7 +103,9 @@ def attempt(**outcome: object) -> Transcript:
 def judge_it(transcript: Transcript, server: ModelServer) -> list[tuple[str, float | None, str | None]]:
     seats = seats_for(panel_of("a:openai/1,b:openai/2,c:openai/3", api_base=server.url), "maker")
     runner = Runner(None, shortest_wait=0, attempts=2)
-    verdicts = asyncio.run(deliberate(riddle(7), transcript, runner, seats=seats, prompt=Prompt("riddle/judge")))
+    verdicts = asyncio.run(
+        deliberate(riddle(7), transcript, runner, seats=seats, how=riddle_marking(Prompt("riddle/judge")))
+    )
     return [(v.judge, v.score, v.failure) for v in verdicts]
 
 

@@ -11,16 +11,18 @@ from hypothesis import strategies as st
 from builders.novels import Paragraph
 from builders.values import NovelQuestion, Value
 from evaluators.answers import NovelSetting
+from evaluators.heading import Heading
 from evaluators.models import ModelError, count_tokens, input_limit
 from evaluators.prompts import Prompt
 from evaluators.protocols.novel.excerpt import as_text, fit, record, sizes, visible
 from evaluators.protocols.novel.play import look_up, reading_order
-from evaluators.protocols.novel.shelf import Shelf
+from evaluators.protocols.novel.shelf import Shelf, opened
 from evaluators.protocols.novel.solve import Setup, solve
 from evaluators.values import Message, Model, Reply, Transcript
 from tests.made_novel import novel_question, paragraphs
 
 MODEL = Model(name="openai/gpt-5.1", provider="openai")
+RUN = Heading("key", "sample-novel@1.0.0", MODEL, "novel", "c")
 SETTINGS: tuple[NovelSetting, ...] = ("context", "question-only", "evidence")
 TITLE, AUTHOR = "The Quiet House", "A. Nobody"
 
@@ -41,8 +43,8 @@ def asked(
 
     shown = {question.id: record(question, sizes(novel, characters), setting=setting, cut=cut)}
     prompt = Prompt(f"novel/{language}/solver")
-    setup = Setup("key", "sample-novel@1.0.0", MODEL, "c", prompt, shown, quotable=True)
-    transcript = asyncio.run(solve(question, complete, paragraphs=novel, epoch=0, setup=setup))
+    setup = Setup(RUN, prompt, shown, quotable=True)
+    transcript = asyncio.run(solve(question, complete, novel=opened(novel), epoch=0, setup=setup))
     (only,) = sent
     return only, transcript
 
@@ -179,7 +181,7 @@ def test_the_shelf_loads_a_novel_once_while_it_is_needed_and_lets_it_go_after() 
     shelf = Shelf(lambda key: [(1, key)], ["a", "a", "b"])
     assert shelf.take("a") is shelf.take("a")
     shelf.put_back("a")
-    assert shelf.take("b") == ((1, "b"),)
+    assert shelf.take("b") == (((1, "b"),), "b")
     shelf.put_back("a")
     shelf.put_back("b")
     assert (dict(shelf.loaded), shelf.most_open) == ({"a": 1, "b": 1}, 2)

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from builders.novels import Paragraph
 from builders.values import Value
+from evaluators.heading import Heading
 from evaluators.prompts import Prompt
 from evaluators.protocols.novel.excerpt import record, sizes
 from evaluators.protocols.novel.quotes import PASSAGE, flat, without_passages
+from evaluators.protocols.novel.shelf import opened
 from evaluators.protocols.novel.solve import Setup, solve
 from evaluators.values import Message, Model, Reply
 from tests.made_novel import novel_question
@@ -70,8 +72,9 @@ def test_a_transcript_of_a_model_that_quotes_holds_nothing_of_the_novel(readable
     question = novel_question(answer_position=30)
     shown = {question.id: record(question, sizes(NOVEL, len), setting="context")}
     model = Model(name="openai/gpt-5.1", provider="openai")
-    setup = Setup("key", "sample-novel@1.0.0", model, "c", Prompt("novel/en/solver"), shown, quotable=True)
-    transcript = asyncio.run(solve(question, complete, paragraphs=NOVEL, epoch=0, setup=setup))
+    run = Heading("key", "sample-novel@1.0.0", model, "novel", "c")
+    setup = Setup(run, Prompt("novel/en/solver"), shown, quotable=True)
+    transcript = asyncio.run(solve(question, complete, novel=opened(NOVEL), epoch=0, setup=setup))
     kept = json.loads(transcript.model_dump_json())
     assert (transcript.answer is not None) == readable
     text = json.dumps(kept).replace("\\\\", "\\")

@@ -1,8 +1,11 @@
 """Questions about novels from end to end: submit in every setting, faults, brought answers, refusals, and no leak."""
 
 import json
+import re
+import shutil
 import sys
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import pytest
 import zstandard
 
 from builders.__main__ import main as builders
+from evaluators.answers import NovelAnswer
 from evaluators.bundle import read_bundle, write_bundle
 from evaluators.readings import readings
 from evaluators.rejudge import main as rejudge
@@ -111,13 +115,18 @@ def test_one_question_of_a_novel_is_asked_at_a_time_and_each_prompt_begins_with_
     with ModelServer(table) as server:
         assert submit(options(tmp_path, splits, server, "--concurrency", "8")) == 0
         prompts = solver_prompts(server)
-    for name in (55, 45):  # the longest context of each novel
-        end = f"[{name - 1}] "
-        longest = next(p for p in prompts if end in p and f"[{name}] " not in p)
-        mine = [p.split("\n\nQuestion:")[0] for p in prompts]
-        inside = [p for p in mine if longest.startswith(p)]
-        assert inside == sorted(inside, key=len)
-        assert len(inside) >= 2
+    # The two novels run side by side, and only their questions tell their prompts apart.
+    for novel in (
+        {"Who left before 25?", "Who left before 40?", "Who left before 55?"},
+        {"Who left the garden?", "Who came back?"},
+    ):
+        shown = [
+            text
+            for text, _, question in (p.partition("\n\nQuestion:") for p in prompts)
+            if any(q in question for q in novel)
+        ]
+        assert len(shown) == len(novel)
+        assert all(later.startswith(earlier) for earlier, later in pairwise(shown))
 
 
 def test_faults_change_no_byte_and_a_spoiled_reply_is_never_a_wrong_answer(tmp_path: Path, splits: Path) -> None:
@@ -218,7 +227,7 @@ def test_a_limit_that_nothing_reaches_leaves_the_condition_as_it_is(tmp_path: Pa
     assert read_bundle(tmp_path / "out/bundle").submission.condition == "setting=context"
 
 
-def test_brought_answers_are_marked_by_the_same_rule_and_jury_without_the_novels(tmp_path: Path, splits: Path) -> None:
+def test_brought_answers_are_marked_by_the_same_rule_and_jury(tmp_path: Path, splits: Path) -> None:
     mine = tmp_path / "answers.jsonl"
     rows = [{"item_id": f"en/AIsup_anno/7/{n}", "answer": "B", "reasoning": ["She left."]} for n in range(3)]
     mine.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -232,6 +241,28 @@ def test_brought_answers_are_marked_by_the_same_rule_and_jury_without_the_novels
     submission = read_bundle(tmp_path / "out/bundle").submission
     assert submission.condition == "brought;setting=context;first=3"
     assert (submission.counts.scored, submission.evidence) == (3, "answers brought")
+
+
+def test_brought_answers_that_repeat_the_novel_lose_it_before_a_judge_reads_them_and_say_so(
+    tmp_path: Path, splits: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passage = " ".join(paragraph(n) for n in (3, 4, 5, 6))
+    mine = tmp_path / "answers.jsonl"
+    steps = [f"As it says: {passage} So it was.", "She left."]
+    mine.write_text(json.dumps({"item_id": "en/AIsup_anno/7/0", "answer": "B", "reasoning": steps}) + "\n")
+    brought = ("--predictions", str(mine), "--allow-missing")
+    with ModelServer(table) as server:
+        assert submit(options(tmp_path, splits, server, *brought)) == 0
+        assert not [body for body in server.requests if paragraph(4) in str(body)]
+        elsewhere = tmp_path / "elsewhere"
+        shutil.copytree(splits, elsewhere)
+        next(elsewhere.rglob("novels.parquet")).unlink()
+        assert submit([*options(tmp_path, elsewhere, server, *brought, out="second")]) == 1
+        assert "novels.parquet is missing" in capsys.readouterr().err
+    (transcript,) = read_bundle(tmp_path / "out/bundle").transcripts
+    assert isinstance(transcript.answer, NovelAnswer)
+    words = len(re.findall(r"\w+", passage))
+    assert transcript.answer.steps == (f"As it says:[{words} words of the novel]So it was.", "She left.")
 
 
 def test_a_dry_run_counts_the_novels_and_sends_nothing(splits: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -270,8 +301,6 @@ def test_bad_input_is_one_clear_message(
 
 
 def test_novels_that_are_gone_are_named(tmp_path: Path, splits: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    import shutil
-
     shutil.copytree(splits, tmp_path / "splits")
     (gone,) = (tmp_path / "splits").rglob("novels.parquet")
     gone.unlink()

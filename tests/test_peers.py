@@ -17,7 +17,7 @@ from tests.made import write_made_split
 from tests.made_logs import eval_log, json_log, lm_eval_row, sample
 from tests.made_novel import novel_question
 from tests.servers.model_server import ModelServer
-from tests.test_predictions import ITEMS, SETUP
+from tests.test_predictions import HEADING, ITEMS
 
 REPLY = json.dumps({"answer": "7", "justification": "so"})
 
@@ -35,7 +35,7 @@ def predictions(
 ) -> dict[tuple[str, int], Transcript]:
     path = folder / "brought"
     path.write_bytes(data)
-    return read_predictions(path, ITEMS, setup=SETUP, epochs=epochs, allow_missing=allow_missing)
+    return read_predictions(path, ITEMS, heading=HEADING, epochs=epochs, allow_missing=allow_missing)
 
 
 LOGS = {
@@ -119,7 +119,7 @@ def test_a_log_that_unpacks_to_more_than_a_log_is_refused_unread(monkeypatch: py
         list(peers.replies("p", bomb) or ())
 
 
-NAMED = ("key", "detectiveqa-en@1.0.0", "m", "setting=question-only;brought")
+RUN = HEADING._replace(split="detectiveqa-en@1.0.0", protocol="novel", condition="brought;setting=question-only")
 CHOICES = {
     "our own form": ('{"reasoning": ["One.", "Two."], "answer": "b"}', ("One.", "Two.")),
     "reasoning in one piece": ('Well: {"answer": "B", "reasoning": "One. Two."}', ("One. Two.",)),
@@ -134,7 +134,7 @@ def choices(folder: Path, data: bytes) -> dict[tuple[str, int], Transcript]:
     path = folder / "brought"
     path.write_bytes(data)
     items = [novel_question(n) for n in range(3)]
-    return read_choices(path, items, named=NAMED, epochs=1, allow_missing=False)
+    return read_choices(path, items, heading=RUN, epochs=1, allow_missing=False)
 
 
 def about(text: str, **fields: Any) -> list[dict[str, Any]]:

@@ -6,17 +6,14 @@ from typing import Any
 
 import pytest
 
+from evaluators.heading import Heading
 from evaluators.jury import load_panel
 from evaluators.predictions import PredictionError, read_judge_files, read_predictions
-from evaluators.prompts import Prompt
-from evaluators.protocols import riddle
 from evaluators.values import Model, Transcript, Verdict
 from tests.made import riddle as made
 
 ITEMS = [made(n) for n in range(3)]
-SETUP = riddle.Setup(
-    "key", "sample-llm@1.0.0", Model(name="a/b", provider="maker"), 0, Prompt("riddle/solver"), "hints=0"
-)
+HEADING = Heading("key", "sample-llm@1.0.0", Model(name="a/b", provider="maker"), "riddle", "hints=0")
 
 
 def row(n: int, **fields: Any) -> dict[str, Any]:
@@ -28,7 +25,7 @@ def predictions(
 ) -> dict[tuple[str, int], Transcript]:
     path = tmp_path / "p.jsonl"
     path.write_text("".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in rows))
-    return read_predictions(path, ITEMS, setup=SETUP, epochs=epochs, allow_missing=allow_missing)
+    return read_predictions(path, ITEMS, heading=HEADING, epochs=epochs, allow_missing=allow_missing)
 
 
 def test_answers_are_read_in_our_form_and_in_layton_evals(tmp_path: Path) -> None:
@@ -78,7 +75,7 @@ def test_repeats_have_an_epoch(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(PredictionError, match=r"none\.jsonl: No such file"):
-        read_predictions(tmp_path / "none.jsonl", ITEMS, setup=SETUP, epochs=1, allow_missing=False)
+        read_predictions(tmp_path / "none.jsonl", ITEMS, heading=HEADING, epochs=1, allow_missing=False)
 
 
 JUDGES = ("gemini-3-pro-preview", "claude-opus-4-5-20251101", "mistral-large-2512")

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.values import Value
+from evaluators.heading import Heading
 from evaluators.prompts import Prompt, PromptError
 from evaluators.protocols import riddle
 from evaluators.values import Message, Model, Reply, RiddleAnswer, Seat, Transcript
@@ -21,7 +22,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def setup(hints: int = 0) -> riddle.Setup:
-    return riddle.Setup("key", "sample-llm@1.0.0", MODEL, hints, SOLVER, riddle.condition(hints))
+    return riddle.Setup(Heading("key", "sample-llm@1.0.0", MODEL, "riddle", riddle.condition(hints)), hints, SOLVER)
 
 
 def saying(*texts: str) -> Callable[..., object]:

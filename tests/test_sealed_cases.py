@@ -53,7 +53,7 @@ CHILD = """
     import litellm
     litellm.set_verbose = True
     litellm._turn_on_debug()
-    import evaluators.protocols.case.play as play
+    import evaluators.protocols.case.marking as marking
     from evaluators.submit import main
 
     def crash(case, transcript, complete, **_):
@@ -62,9 +62,9 @@ CHILD = """
     def refuse(case, transcript, complete, **_):
         type(case).model_validate(case.model_dump() | {{"locations": case.solution, case.title: 1}})
 
-    judge = play.judge
+    judge = marking.judge
     for broken in {broken}:
-        play.judge = broken or judge
+        marking.judge = broken or judge
         print("exit code", main({argv!r}))
 """
 
@@ -87,7 +87,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (
             player,
             "(crash, refuse, None)",
-            ("exit code 1", "RuntimeError at play.py:", "ValidationError at play.py:", "exit code 0", "overall"),
+            ("exit code 1", "RuntimeError at marking.py:", "ValidationError at marking.py:", "exit code 0", "overall"),
         ),
     ],
     ids=["a grader that fails", "a crash, a failed validation, and then a whole run"],

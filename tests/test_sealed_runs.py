@@ -218,7 +218,7 @@ CHILD = """
     ("reply", "broken", "says"),
     [
         (quoting, "(None,)", ("exit code 0", "4 with an incomplete jury")),
-        (talkative, "(crash, refuse)", ("exit code 1", "RuntimeError at jury.py:", "ValidationError at")),
+        (talkative, "(crash, refuse)", ("exit code 1", "RuntimeError at marking.py:", "ValidationError at")),
     ],
     ids=["a judge that fails", "a crash and a failed validation"],
 )

@@ -10,6 +10,7 @@ import pytest
 
 from builders.values import Value
 from evaluators.answers import SoupSettings
+from evaluators.heading import Heading
 from evaluators.protocols.soup.desk import Desk
 from evaluators.protocols.soup.game import Setup, play
 from evaluators.protocols.soup.play import game_settings
@@ -73,7 +74,7 @@ def game(player: Table, host: Table | None = None, language: str = "en", **field
     texts = load_texts("zh" if language == "zh" else "en")
     desk = Desk(player, Decoding(), texts)  # type: ignore[arg-type]
     other = Desk(host, Decoding(), texts, unusable="responder") if host else desk  # type: ignore[arg-type]
-    setup = Setup("key", "sample-soup-en@1.0.0", MODEL, "c", chosen, "0" * 64)
+    setup = Setup(Heading("key", "sample-soup-en@1.0.0", MODEL, "soup", "c"), chosen, "0" * 64)
     return asyncio.run(play(soup(), desk, other, epoch=0, setup=setup))
 
 

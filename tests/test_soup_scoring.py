@@ -18,7 +18,7 @@ from evaluators.protocols.soup.judge import judge, no_answer, scored
 from evaluators.protocols.soup.matching import calibrate, overall, points_score
 from evaluators.protocols.soup.texts import load_texts
 from evaluators.scores import tally
-from evaluators.values import Message, Model, Reply, Seat, Transcript, Verdict
+from evaluators.values import Message, Model, Reply, Seat, Transcript, Usage, Verdict
 from tests.made_soup import soup
 
 SEAT = Seat(judge="one", model=Model(name="openai/judge", provider="other"))
@@ -105,6 +105,29 @@ def test_a_judge_compares_every_point_once_and_says_what_it_saw() -> None:
 def test_a_judge_that_cannot_be_read_gives_no_score(reply: object) -> None:
     verdict, _ = marked(reply)
     assert (verdict.score, verdict.failure, verdict.parts) == (None, "unparsed", {})
+
+
+@pytest.mark.parametrize("first", ["D1", "L1"])
+def test_a_failed_verdict_says_the_same_in_whatever_order_the_comparisons_end(first: str) -> None:
+    """One comparison is refused and another rejected: what is said of the verdict hangs on neither coming first."""
+    arrived = asyncio.Event()
+
+    async def complete(messages: Sequence[Message], *, schema: type[Value] | None = None, again: int = 0) -> Reply:
+        asked = next((p for p in ("L1", "D1") if p in messages[-1].text), None)
+        if asked != first:
+            await arrived.wait()
+        arrived.set()
+        usage = Usage(input_tokens=10, output_tokens=1)
+        if asked is not None:
+            return Reply(failure="refused" if asked == "L1" else "rejected", usage=usage, cost_usd=0.1)
+        count = schema.model_json_schema()["properties"]["similarities"]["maxItems"] if schema else 0
+        return Reply(text=json.dumps({"similarities": [0.5] * count}), usage=usage, cost_usd=0.1)
+
+    texts = load_texts("en", names=("similarity",))
+    verdict = asyncio.run(judge(soup(), transcript(), complete, seat=SEAT, texts=texts, points=POINTS))
+    assert (verdict.score, verdict.failure) == (None, "refused")
+    assert verdict.usage.input_tokens == 6 * 10, "all six were sent, so all six are counted"
+    assert verdict.cost_usd == pytest.approx(0.6)
 
 
 def test_an_empty_reconstruction_costs_no_call_and_no_answer_is_zero_by_rule() -> None:

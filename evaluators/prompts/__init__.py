@@ -5,9 +5,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from builders.values import Language, SplitManifest
 from evaluators.values import Message
 
 HOME = Path(__file__).parent
+
+
+def language_of(manifest: SplitManifest) -> Language:
+    """The language that a split's models and judges are spoken to in: English but for Chinese."""
+    return "zh" if manifest.language == "zh" else "en"
 
 
 class PromptError(ValueError):

@@ -126,21 +126,23 @@ def marking(split: "Split", sent: "Submission", *, root: Path, prompts: Path | N
         VaultError: If sealed rubrics cannot be opened.
     """
     if sent.protocol == "riddle":
+        from evaluators.prompts import Prompt
         from evaluators.protocols.riddle.marking import riddle_marking
 
-        return riddle_marking(prompts=prompts)
+        return riddle_marking(Prompt("riddle/judge", home=prompts))
     if sent.protocol == "soup":
-        from evaluators.protocols.soup.marking import soup_marking
+        from evaluators.protocols.soup.marking import soup_marking_of
 
-        return soup_marking(split, sent.condition, root=root, prompts=prompts)
+        return soup_marking_of(split, sent.condition, root=root, prompts=prompts)
     if sent.protocol == "novel":
+        from evaluators.prompts import Prompt, language_of
         from evaluators.protocols.novel.marking import novel_marking
 
-        return novel_marking(split, prompts=prompts)
+        return novel_marking(Prompt(f"novel/{language_of(split.manifest)}/judge", home=prompts))
     if sent.protocol == "case":
-        from evaluators.protocols.case.marking import case_marking
+        from evaluators.protocols.case.marking import case_marking_of
 
-        return case_marking(split, sent.condition, root=root, prompts=prompts)
+        return case_marking_of(split, sent.condition, root=root, prompts=prompts)
     return None
 
 

@@ -11,19 +11,17 @@ from typing import Any, NamedTuple, Protocol
 
 from builders.values import Case, Value
 from evaluators.answers import CaseAnswer, CaseGame, CaseSettings, CaseVisit, Scheme
+from evaluators.heading import Heading
 from evaluators.protocols.case.forms import LocationReply, answers, location_among
 from evaluators.protocols.soup.desk import Desk, GameEndedError
 from evaluators.replies import UnreadableError, read, total_cost, total_usage
-from evaluators.values import NO_ANSWER, Failure, Model, Transcript, transcript_id
+from evaluators.values import NO_ANSWER, Failure, Transcript
 
 
 class Setup(NamedTuple):
-    """What is the same for every case of a run: `key` names the submission, `split` is `split@version`."""
+    """What is the same for every case of a run."""
 
-    key: str
-    split: str
-    model: Model
-    condition: str
+    run: Heading
     settings: CaseSettings
     rubrics_sha256: str | None
 
@@ -73,14 +71,9 @@ async def play(case: Case, player: Player, desk: Desk, *, epoch: int, setup: Set
         unanswered=tuple(unanswered),
         calls=desk.calls,
     )
-    return Transcript(
-        transcript_id=transcript_id(setup.key, case.id, epoch),
-        split=setup.split,
-        item_id=case.id,
-        model=setup.model.name,
-        protocol="case",
-        condition=setup.condition,
-        epoch=epoch,
+    return setup.run.transcript(
+        case.id,
+        epoch,
         answer=CaseAnswer(kind="case", stages=tuple(stages)) if failure is None else None,
         failure=failure,
         game=game,

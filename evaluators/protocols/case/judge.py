@@ -81,23 +81,14 @@ async def judge(
     for stage, question, text in units:
         asked, first = tasks[question, text].result(), (question, text) not in counted
         counted.add((question, text))
-        last = asked.messages[-1]
-        found.append(
-            Verdict(
-                transcript_id=transcript.transcript_id,
-                judge=seat.judge,
-                provider=seat.model.provider,
-                kind="model",
-                unit=unit_of(stage, question + 1),
-                score=float(asked.value.score) if asked.value else None,
-                failure=None if asked.value else asked.reply.failure,
-                reply=last.text if last.role == "assistant" else None,
-                prompt_sha256=sha256,
-                usage=asked.usage if first else FREE,
-                cost_usd=asked.cost_usd if first else 0.0,
-            )
-        )
+        unit = unit_of(stage, question + 1)
+        paid = {} if first else {"usage": FREE, "cost_usd": 0.0}
+        found.append(asked.verdict(transcript, seat, prompt_sha256=sha256, marked=_marked, unit=unit, **paid))
     return tuple(found)
+
+
+def _marked(said: GradeReply) -> dict[str, float]:
+    return {"score": float(said.score)}
 
 
 def no_answer(transcript: Transcript) -> Verdict:

@@ -11,6 +11,7 @@ from evaluators.models import Complete
 from evaluators.protocols import Marking
 from evaluators.protocols.case.judge import judge, no_answer
 from evaluators.protocols.case.texts import load_case_texts
+from evaluators.protocols.soup.texts import Texts
 from evaluators.rubrics import RubricError, RubricSet, rubrics_for
 from evaluators.units import place_of
 from evaluators.values import Seat, Transcript, Verdict
@@ -38,7 +39,7 @@ def read_condition(text: str) -> CaseCondition | None:
     return CaseCondition(said["scheme"], modes[said["grader"]], said["rubrics"])
 
 
-def case_marking(split: Split, condition: str, *, root: Path, prompts: Path | None = None) -> Marking:
+def case_marking_of(split: Split, condition: str, *, root: Path, prompts: Path | None = None) -> Marking:
     """Grade as the condition says, one call for each text that a player gave as the answer to a question.
 
     Raises:
@@ -50,7 +51,12 @@ def case_marking(split: Split, condition: str, *, root: Path, prompts: Path | No
     if said is None:
         raise RubricError(f"{condition!r} is no condition of cases, so it does not say how they were graded")
     mode, rubrics = said.grader_mode, _rubrics(split, said, root)
-    texts, by_question = load_case_texts(mode, home=prompts), rubrics.by_question if rubrics else {}
+    return case_marking(mode, load_case_texts(mode, home=prompts), rubrics)
+
+
+def case_marking(mode: GraderMode, texts: Texts, rubrics: RubricSet | None) -> Marking:
+    """Grade with these rubrics, one call for each text that a player gave as the answer to a question."""
+    by_question = rubrics.by_question if rubrics else {}
 
     async def mark(item: Case, transcript: Transcript, complete: Complete, seat: Seat) -> tuple[Verdict, ...]:
         if item.practice:

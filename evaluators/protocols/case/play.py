@@ -6,81 +6,55 @@ from typing import Literal, NoReturn
 from builders.values import Case
 from evaluators.answers import CaseSettings
 from evaluators.human_grades import read_grades
-from evaluators.jury import sit
-from evaluators.models import Complete, prepare
 from evaluators.prices import read_prices
 from evaluators.protocols import Table
 from evaluators.protocols.case.game import Setup, Solver, play
-from evaluators.protocols.case.judge import judge, no_answer
+from evaluators.protocols.case.marking import case_marking
 from evaluators.protocols.case.person import Person
 from evaluators.protocols.case.quote import quote
 from evaluators.protocols.case.texts import load_case_texts
+from evaluators.protocols.item_play import ItemPlay
 from evaluators.protocols.soup.desk import Desk
 from evaluators.protocols.soup.person import by_hand
 from evaluators.protocols.soup.texts import Texts
 from evaluators.rubrics import RubricSet, rubrics_for
-from evaluators.run import Outcome, run_attempts
+from evaluators.run import Outcome
 from evaluators.runner import Runner
-from evaluators.values import Model, Seat, Transcript, Verdict
-
-# Options of other protocols.
+from evaluators.values import Transcript
 
 
-class CasePlay:
+class CasePlay(ItemPlay[Case]):
     """The cases of one run."""
 
     def __init__(
         self, table: Table, items: tuple[Case, ...], *, settings: CaseSettings, rubrics: RubricSet | None, texts: Texts
     ) -> None:
-        self._table, self._items, self._settings = table, items, settings
-        self._rubrics, self._texts = rubrics, texts
-        self._by_question = rubrics.by_question if rubrics else {}
-        graded = [case for case in items if not case.practice]
+        graded = sum(not case.practice for case in items)
         every = sum(isinstance(item, Case) and not item.practice for item in table.split.items)
-        self.condition = condition(settings, rubrics, first=len(graded) if len(graded) < every else None)
-        self.parts: tuple[object, ...] = (texts.sha256, rubrics.sha256 if rubrics else None, settings)
-        self.expected = len(graded) * table.options.epochs
-
-    @property
-    def models(self) -> tuple[Model, ...]:
-        """Models that the run calls."""
-        player = (self._table.model,) if self._settings.player == "model" else ()
-        return (*player, *(seat.model for seat in self._table.seats))
-
-    @property
-    def items(self) -> tuple[Case, ...]:
-        """What is played."""
-        return self._items
-
-    def only(self, ids: frozenset[str]) -> None:
-        """Leave only these items to do: the share of one worker."""
-        self._items = tuple(item for item in self._items if item.id in ids)
+        super().__init__(
+            table,
+            items,
+            condition=condition(settings, rubrics, first=graded if graded < every else None),
+            marking=case_marking(settings.grader_mode, texts, rubrics),
+        )
+        self._settings, self._rubrics, self._texts = settings, rubrics, texts
+        self.expected = graded * table.options.epochs
+        self.parts = (texts.sha256, rubrics.sha256 if rubrics else None, settings)
+        player = (table.model,) if settings.player == "model" else ()
+        self.models = (*player, *(seat.model for seat in table.seats))
 
     def quote(self) -> str:
         """Say what the run would cost, from the prompts of up to three cases."""
         return quote(
-            self._items,
+            self.items,
             model=self._table.model if self._settings.player == "model" else None,
             seats=self._table.seats,
             epochs=self._table.options.epochs,
             settings=self._settings,
             texts=self._texts,
-            rubrics=self._by_question,
+            rubrics=self._rubrics.by_question if self._rubrics else {},
             prices=read_prices(self._table.options.price or ()),
         )
-
-    def read(self, key: str) -> Outcome | None:
-        """Nothing is brought: a case is played here."""
-        return None
-
-    def prepare(self) -> None:
-        """Refuse models that cannot be called.
-
-        Raises:
-            ModelError: If one cannot.
-        """
-        for model in self.models:
-            prepare(model)
 
     async def run(self, runner: Runner, *, key: str, on_done: Callable[[], None]) -> Outcome:
         """Play and grade; each call has its own line in the journal, so that a killed game goes on at its stage.
@@ -90,29 +64,16 @@ class CasePlay:
         Raises:
             PredictionError: If the file of people's grades does not fit the answers.
         """
-        setup = Setup(
-            key,
-            self._table.split.manifest.ref,
-            self._table.model,
-            self.condition,
-            self._settings,
-            self._rubrics.sha256 if self._rubrics else None,
-        )
-        repeats = range(self._table.options.epochs)
-        warm_up = [(item, epoch) for item in self._items for epoch in repeats if item.practice]
-        todo = [(item, epoch) for item in self._items for epoch in repeats if not item.practice]
+        setup = Setup(self._heading(key), self._settings, self._rubrics.sha256 if self._rubrics else None)
         # A person plays one case at a time.
-        workers = 1 if self._settings.player == "human" else runner.concurrency
+        workers = 1 if self._settings.player == "human" else None
 
         async def solve(item: Case, epoch: int) -> Transcript:
             return await self._play(item, epoch, runner, setup)
 
-        async def marks(item: Case, transcript: Transcript) -> tuple[Verdict, ...]:
-            return () if item.practice else await self._grade(item, transcript, runner)
-
-        sealed = self._table.split.manifest.sealed
-        await run_attempts(warm_up, solve=solve, judge=marks, workers=workers, sealed=sealed)
-        played = await run_attempts(todo, solve=solve, judge=marks, workers=workers, sealed=sealed, on_done=on_done)
+        practice, cases = ([item for item in self.items if item.practice is which] for which in (True, False))
+        await self._attempts(practice, runner, solve, workers=workers)
+        played = await self._attempts(cases, runner, solve, workers=workers, on_done=on_done)
         if self._table.options.grades is None:
             return played
         judges = {seat.judge for seat in self._table.seats}
@@ -126,20 +87,6 @@ class CasePlay:
             return await play(item, Person(desk, item), desk, epoch=epoch, setup=setup)
         desk = Desk(runner.complete(model, epoch=epoch), model.decoding, texts)
         return await play(item, Solver(desk, item, setup.settings.scheme), desk, epoch=epoch, setup=setup)
-
-    async def _grade(self, item: Case, transcript: Transcript, runner: Runner) -> tuple[Verdict, ...]:
-        async def mark(complete: Complete, seat: Seat) -> tuple[Verdict, ...]:
-            return await judge(
-                item,
-                transcript,
-                complete,
-                seat=seat,
-                mode=self._settings.grader_mode,
-                texts=self._texts,
-                rubrics=self._by_question,
-            )
-
-        return await sit(transcript, runner, seats=self._table.seats, mark=mark, no_answer=no_answer)
 
 
 def condition(settings: CaseSettings, rubrics: RubricSet | None, *, first: int | None) -> str:

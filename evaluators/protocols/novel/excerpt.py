@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 from builders.values import NovelQuestion
 from evaluators.answers import NovelRecord, NovelSetting
-from evaluators.protocols.novel.shelf import Paragraph
+
+# Its label in the novel's text, from 1, and its words.
+Paragraph = tuple[int, str]
 
 # Paragraphs are counted one by one, and a novel as a whole can have this many times as many tokens.
 SLACK = 1.01

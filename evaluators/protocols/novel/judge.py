@@ -1,6 +1,7 @@
 """The letter by rule, and one judge on the reasoning: which of the reference steps are in it."""
 
 from hashlib import sha256
+from typing import Any
 
 from builders.values import NovelQuestion
 from evaluators.answers import NovelAnswer
@@ -35,25 +36,17 @@ async def judge(
     if not isinstance(transcript.answer, NovelAnswer):
         raise ValueError(f"transcript {transcript.transcript_id} holds no answer to judge")  # noqa: TRY004
     messages = judge_messages(question, transcript.answer, prompt=prompt)
-    asked = await ask(complete, messages, steps_found(len(question.reasoning)), decoding=seat.model.decoding)
-    said = asked.messages[-1]
-    verdict = Verdict(
-        transcript_id=transcript.transcript_id,
-        judge=seat.judge,
-        provider=seat.model.provider,
-        kind="model",
-        score=0.0,
+    steps = len(question.reasoning)
+    asked = await ask(complete, messages, steps_found(steps), decoding=seat.model.decoding)
+    return asked.verdict(
+        transcript,
+        seat,
         prompt_sha256=prompt.sha256,
-        usage=asked.usage,
-        cost_usd=asked.cost_usd,
-        reply=said.text if said.role == "assistant" else None,
+        marked=lambda said: marked(said.model_dump()["found"], steps=steps),
     )
-    if asked.value is None:
-        return verdict.model_copy(update={"score": None, "failure": asked.reply.failure})
-    return verdict.model_copy(update=marked(asked.value.model_dump()["found"], steps=len(question.reasoning)))
 
 
-def marked(found: tuple[int, ...], *, steps: int) -> dict[str, object]:
+def marked(found: tuple[int, ...], *, steps: int) -> dict[str, Any]:
     """Score, part and marks of a verdict: the share of the reference steps that were found, and which they are."""
     share = len(found) / steps
     marks = {f"step_{n}": n in found for n in range(1, steps + 1)}

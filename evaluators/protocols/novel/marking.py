@@ -1,8 +1,5 @@
 """How answers to questions about novels are marked again: the jury on the reasoning, the rule on the letter."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 from builders.values import NovelQuestion
 from evaluators.models import Complete
 from evaluators.prompts import Prompt
@@ -10,18 +7,9 @@ from evaluators.protocols import Marking
 from evaluators.protocols.novel.judge import judge, letter, no_answer
 from evaluators.values import Seat, Transcript, Verdict
 
-if TYPE_CHECKING:
-    from builders.splits import Split
 
-
-def novel_marking(split: "Split", *, prompts: Path | None = None) -> Marking:
-    """Mark with the judge's prompt in the split's language, one call an answer; no novel is needed.
-
-    Raises:
-        PromptError: If the prompt is missing.
-    """
-    language = "zh" if split.manifest.language == "zh" else "en"
-    prompt = Prompt(f"novel/{language}/judge", home=prompts)
+def novel_marking(prompt: Prompt) -> Marking:
+    """Mark with the judge's prompt in the split's language, one call an answer; no novel is needed."""
 
     async def mark(item: NovelQuestion, transcript: Transcript, complete: Complete, seat: Seat) -> tuple[Verdict, ...]:
         return (await judge(item, transcript, complete, seat=seat, prompt=prompt),)

@@ -1,33 +1,34 @@
 """Questions about novels in a run: what each is shown, settled before anything is sent, and the calls."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, product
 from operator import attrgetter
 from typing import NoReturn
 
 from builders.novels import open_novels
 from builders.values import NovelQuestion
-from evaluators.answers import NovelRecord, NovelSetting
-from evaluators.jury import sit
-from evaluators.models import Complete, ModelError, count_tokens, input_limit, prepare
-from evaluators.predictions import file_sha256, read_choices
+from evaluators.answers import NovelAnswer, NovelRecord, NovelSetting
+from evaluators.models import ModelError, count_tokens, input_limit
+from evaluators.predictions import Brought, file_sha256, read_choices
 from evaluators.prices import read_prices
 from evaluators.pricing import totals
-from evaluators.prompts import Prompt
+from evaluators.prompts import Prompt, language_of
 from evaluators.protocols import Table
+from evaluators.protocols.item_play import ItemPlay, first
 from evaluators.protocols.novel.excerpt import SLACK, fit, record, sizes
-from evaluators.protocols.novel.judge import judge, letter, no_answer
+from evaluators.protocols.novel.marking import novel_marking
 from evaluators.protocols.novel.quote import quote
-from evaluators.protocols.novel.shelf import Fetch, Shelf
+from evaluators.protocols.novel.quotes import flat, steps_without
+from evaluators.protocols.novel.shelf import Fetch, Novel, Shelf
 from evaluators.protocols.novel.solve import Setup, solve, solver_messages
-from evaluators.run import Outcome, run_attempts
+from evaluators.run import Outcome
 from evaluators.runner import Runner
-from evaluators.values import Message, Model, Seat, Transcript, Verdict
+from evaluators.values import Message, Model, Transcript
 
 REPLY = 1_000  # tokens left free for a reply where no --max-tokens says how many it may take
 
 
-class NovelPlay:
+class NovelPlay(ItemPlay[NovelQuestion]):
     """The questions of one run.
 
     They run novel by novel, one question of a novel at a time and in the order of their answer positions, so that the
@@ -48,114 +49,84 @@ class NovelPlay:
         marking: Prompt,
     ) -> None:
         options = table.options
-        self._table, self._items, self._shown, self._fetch = table, items, shown, fetch
-        self._solver, self._marking = solver, marking
-        self._brought: dict[tuple[str, int], Transcript] | None = None
         files = [file_sha256(options.predictions)] if options.predictions else []
-        self.condition = condition(
-            setting,
-            limit=limit if any(r.cut for r in shown.values()) else None,
-            first=len(items) if len(items) < len(table.split.items) else None,
-            brought=bool(files),
+        super().__init__(
+            table,
+            items,
+            condition=condition(
+                setting,
+                limit=limit if any(r.cut for r in shown.values()) else None,
+                first=first(items, table),
+                brought=bool(files),
+            ),
+            marking=novel_marking(marking),
+            reader=read_choices,
         )
-        self.parts: tuple[object, ...] = (solver.sha256, marking.sha256, files)
-        self.expected = len(items) * options.epochs
+        self._shown, self._fetch, self._solver, self._judge = shown, fetch, solver, marking
+        self.parts = (solver.sha256, marking.sha256, files)
+        self.models = (*(() if files else (table.model,)), *(seat.model for seat in table.seats))
         self.shelf = Shelf(fetch, ())
-
-    @property
-    def models(self) -> tuple[Model, ...]:
-        """Models that the run calls."""
-        player = () if self._table.options.predictions else (self._table.model,)
-        return (*player, *(seat.model for seat in self._table.seats))
-
-    @property
-    def items(self) -> tuple[NovelQuestion, ...]:
-        """What is played."""
-        return self._items
-
-    def only(self, ids: frozenset[str]) -> None:
-        """Leave only these items to do: the share of one worker."""
-        self._items = tuple(item for item in self._items if item.id in ids)
 
     def quote(self) -> str:
         """Say what the run would cost, from the real prompts."""
         options = self._table.options
         brought = bool(options.predictions)
         rows, note = quote(
-            self._items,
+            self.items,
             None if brought else self._shown,
             model=self._table.model,
             seats=self._table.seats,
             epochs=self._table.options.epochs,
             solver=self._solver,
-            judge=self._marking,
+            judge=self._judge,
         )
         return totals(rows, note, read_prices(options.price or (), batch=options.batch))
 
     def read(self, key: str) -> Outcome | None:
-        """Read answers that were brought.
+        """Read answers that were brought; where they repeat the novel at length, as in a run, a note takes its place.
 
         Raises:
             PredictionError: If the file is refused.
+            SplitError: If a novel is damaged.
         """
-        options = self._table.options
-        if options.predictions:
-            self._brought = read_choices(
-                options.predictions,
-                self._items,
-                named=(key, self._table.split.manifest.ref, self._table.model.name, self.condition),
-                epochs=options.epochs,
-                allow_missing=options.allow_missing,
-            )
+        super().read(key)
+        if self._brought is not None:
+            self._brought = _without_passages(self._brought, self.items, self._table.options.epochs, self._fetch)
         return None
-
-    def prepare(self) -> None:
-        """Refuse models that cannot be called.
-
-        Raises:
-            ModelError: If one cannot.
-        """
-        for model in self.models:
-            prepare(model)
 
     async def run(self, runner: Runner, *, key: str, on_done: Callable[[], None]) -> Outcome:
         """Solve and judge."""
-        model = self._table.model
-        manifest = self._table.split.manifest
         # As in the store: what states no open licence is repeated nowhere.
-        quotable = not manifest.licence.startswith("LicenseRef-")
-        setup = Setup(key, manifest.ref, model, self.condition, self._solver, self._shown, quotable)
-        todo = [(item, epoch) for item in reading_order(self._items) for epoch in range(self._table.options.epochs)]
-        self.shelf = shelf = Shelf(self._fetch, (item.novel for item, _ in todo))
+        quotable = not self._table.split.manifest.licence.startswith("LicenseRef-")
+        setup = Setup(self._heading(key), self._solver, self._shown, quotable)
+        ordered = reading_order(self.items)
+        self.shelf = shelf = Shelf(
+            self._fetch, (item.novel for item in ordered for _ in range(self._table.options.epochs))
+        )
 
-        async def answer(item: NovelQuestion, epoch: int) -> Transcript | None:
-            if self._brought is not None:
-                return self._brought.get((item.id, epoch))
-            asked = runner.complete(model, epoch=epoch)
+        async def answer(item: NovelQuestion, epoch: int) -> Transcript:
+            asked = runner.complete(setup.run.model, epoch=epoch)
             needed = setup.shown[item.id].setting != "question-only"
             try:
-                paragraphs = shelf.take(item.novel) if needed else ()
-                return await solve(item, asked, paragraphs=paragraphs, epoch=epoch, setup=setup)
+                novel = shelf.take(item.novel) if needed else Novel()
+                return await solve(item, asked, novel=novel, epoch=epoch, setup=setup)
             finally:
                 shelf.put_back(item.novel)
 
-        async def marks(item: NovelQuestion, transcript: Transcript) -> tuple[Verdict, ...]:
-            async def mark(complete: Complete, seat: Seat) -> tuple[Verdict, ...]:
-                return (await judge(item, transcript, complete, seat=seat, prompt=self._marking),)
+        return await self._attempts(ordered, runner, answer, on_done=on_done, lane=attrgetter("novel"))
 
-            verdicts = await sit(transcript, runner, seats=self._table.seats, mark=mark, no_answer=no_answer)
-            failed = transcript.failure is not None and not transcript.no_answer
-            return verdicts if failed else (*verdicts, letter(item, transcript))
 
-        return await run_attempts(
-            todo,
-            solve=answer,
-            judge=marks,
-            workers=runner.concurrency,
-            sealed=self._table.split.manifest.sealed,
-            on_done=on_done,
-            lane=attrgetter("novel"),
-        )
+def _without_passages(brought: Brought, items: Sequence[NovelQuestion], epochs: int, fetch: Fetch) -> Brought:
+    found = dict(brought)
+    for novel, group in groupby(reading_order(items), key=attrgetter("novel")):
+        words = flat(fetch(novel))
+        for item, epoch in product(group, range(epochs)):
+            attempt = brought.get((item.id, epoch))
+            if attempt is not None and isinstance(attempt.answer, NovelAnswer):
+                steps = steps_without(attempt.answer.steps, words, language=item.language)
+                answer = attempt.answer.model_copy(update={"steps": steps})
+                found[item.id, epoch] = attempt.model_copy(update={"answer": answer})
+    return found
 
 
 def reading_order(items: Sequence[NovelQuestion]) -> list[NovelQuestion]:
@@ -239,14 +210,14 @@ def open_questions(table: Table, refuse: Callable[[str], NoReturn]) -> NovelPlay
     if options.truncate and limit is None:
         refuse(f"litellm does not say how many tokens {table.model.name!r} takes: say it with --max-context")
     items = tuple(item for item in split.items if isinstance(item, NovelQuestion))[: options.limit]
-    language = "zh" if split.manifest.language == "zh" else "en"
-    solver, marking = (Prompt(f"novel/{language}/{part}", home=options.prompts) for part in ("solver", "judge"))
+    spoken = language_of(split.manifest)
+    solver, marking = (Prompt(f"novel/{spoken}/{part}", home=options.prompts) for part in ("solver", "judge"))
     fetch: Fetch = _none
     shown: dict[str, NovelRecord] = {}
+    if setting != "question-only":
+        # The shelf keeps the novels in flight; a second copy is not needed.
+        fetch = open_novels(split, root=options.splits, ref=options.split, in_flight=1).paragraphs
     if not options.predictions:
-        if setting != "question-only":
-            # The shelf keeps the novels in flight; a second copy is not needed.
-            fetch = open_novels(split, root=options.splits, ref=options.split, in_flight=1).paragraphs
         cutting = options.truncate is not None
         shown = look_up(items, fetch, model=table.model, setting=setting, limit=limit, truncate=cutting, prompt=solver)
     return NovelPlay(

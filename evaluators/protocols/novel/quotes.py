@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from builders.values import Language
-from evaluators.protocols.novel.shelf import Paragraph
+from evaluators.protocols.novel.excerpt import Paragraph
 
 # Fewer words in a row are a quotation that carries an argument; `python -m leaderboard leaks` looks for as many.
 PASSAGE = 25  # words, in Chinese characters
@@ -17,6 +17,11 @@ _ALIKE = str.maketrans("\u2018\u2019\u201c\u201d\u00a0\t\n\r", "''\"\"    ")
 def flat(paragraphs: Sequence[Paragraph]) -> str:
     """A novel's words as one line, in which passages are looked up."""
     return " ".join(text for _, text in paragraphs).translate(_ALIKE)
+
+
+def steps_without(steps: Sequence[str], novel: str, *, language: Language) -> tuple[str, ...]:
+    """The steps of a reasoning with the novel's passages cut out of each."""
+    return tuple(without_passages(step, novel, language=language) for step in steps)
 
 
 def without_passages(said: str, novel: str, *, language: Language) -> str:

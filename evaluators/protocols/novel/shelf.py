@@ -2,10 +2,24 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
-# A paragraph is its label in the novel's text, from 1, and its words.
-Paragraph = tuple[int, str]
+from evaluators.protocols.novel.excerpt import Paragraph
+from evaluators.protocols.novel.quotes import flat
+
 Fetch = Callable[[str], Sequence[Paragraph]]
+
+
+class Novel(NamedTuple):
+    """A novel that is read, and what passages are looked up in: made once, however many questions are asked."""
+
+    paragraphs: tuple[Paragraph, ...] = ()
+    words: str = ""  # from `flat`
+
+
+def opened(paragraphs: Sequence[Paragraph]) -> Novel:
+    """A novel with its words."""
+    return Novel(tuple(paragraphs), flat(paragraphs))
 
 
 class Shelf:
@@ -19,14 +33,14 @@ class Shelf:
     def __init__(self, fetch: Fetch, uses: Iterable[str]) -> None:
         self._fetch = fetch
         self._left = Counter(uses)
-        self._open: dict[str, tuple[Paragraph, ...]] = {}
+        self._open: dict[str, Novel] = {}
         self.loaded: Counter[str] = Counter()
         self.most_open = 0
 
-    def take(self, key: str) -> tuple[Paragraph, ...]:
-        """The paragraphs of a novel, read from disk only where no question of it is running."""
+    def take(self, key: str) -> Novel:
+        """A novel, read from disk only where no question of it is running."""
         if key not in self._open:
-            self._open[key] = tuple(self._fetch(key))
+            self._open[key] = opened(self._fetch(key))
             self.loaded[key] += 1
             self.most_open = max(self.most_open, len(self._open))
         return self._open[key]

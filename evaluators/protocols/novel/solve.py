@@ -1,28 +1,26 @@
 """One model on one question: what it is sent, and the transcript, in which no word of the novel is kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import NamedTuple
 
 from builders.values import Language, NovelQuestion
 from evaluators.answers import NovelAnswer, NovelRecord
+from evaluators.heading import Heading
 from evaluators.models import Complete
 from evaluators.prompts import Prompt
 from evaluators.protocols.novel.excerpt import as_text, stand_in, visible
 from evaluators.protocols.novel.forms import SolverReply
-from evaluators.protocols.novel.quotes import flat, without_passages
-from evaluators.protocols.novel.shelf import Paragraph
+from evaluators.protocols.novel.quotes import steps_without, without_passages
+from evaluators.protocols.novel.shelf import Novel
 from evaluators.replies import ask
-from evaluators.values import Message, Model, Transcript, transcript_id
+from evaluators.values import Message, Transcript
 
 
 class Setup(NamedTuple):
-    """What is the same for every question of a run: `key` names the submission, `split` is `split@version`."""
+    """What is the same for every question of a run."""
 
-    key: str
-    split: str
-    model: Model
-    condition: str
+    run: Heading
     prompt: Prompt
     shown: Mapping[str, NovelRecord]  # by item, without digests
     quotable: bool  # whether the licence lets a transcript repeat the question
@@ -33,31 +31,23 @@ def solver_messages(question: NovelQuestion, text: str, *, setting: str, prompt:
     return prompt.messages({"question": question, "setting": setting, "text": text})
 
 
-async def solve(
-    question: NovelQuestion, complete: Complete, *, paragraphs: Sequence[Paragraph], epoch: int, setup: Setup
-) -> Transcript:
+async def solve(question: NovelQuestion, complete: Complete, *, novel: Novel, epoch: int, setup: Setup) -> Transcript:
     """Let a model answer one question once."""
     shown = setup.shown[question.id]
-    text = as_text(visible(question, paragraphs, setting=shown.setting, cut=shown.cut))
+    text = as_text(visible(question, novel.paragraphs, setting=shown.setting, cut=shown.cut))
     if text:
         shown = shown.model_copy(update={"sha256": sha256(text.encode()).hexdigest()})
     messages = solver_messages(question, text, setting=shown.setting, prompt=setup.prompt)
-    asked = await ask(complete, messages, SolverReply, decoding=setup.model.decoding)
+    asked = await ask(complete, messages, SolverReply, decoding=setup.run.model.decoding)
     kept: tuple[Message, ...] = ()
     if setup.quotable:
         kept = solver_messages(question, stand_in(shown), setting=shown.setting, prompt=setup.prompt)
     said = asked.value
-    novel = flat(paragraphs)
-    steps = tuple(without_passages(s, novel, language=question.language) for s in said.reasoning) if said else ()
-    return Transcript(
-        transcript_id=transcript_id(setup.key, question.id, epoch),
-        split=setup.split,
-        item_id=question.id,
-        model=setup.model.name,
-        protocol="novel",
-        condition=setup.condition,
-        epoch=epoch,
-        messages=(*kept, *(_kept(m, novel, question.language) for m in asked.messages[len(messages) :])),
+    steps = steps_without(said.reasoning, novel.words, language=question.language) if said else ()
+    return setup.run.transcript(
+        question.id,
+        epoch,
+        messages=(*kept, *(_kept(m, novel.words, question.language) for m in asked.messages[len(messages) :])),
         answer=NovelAnswer(kind="novel", letter=said.answer, steps=steps) if said else None,
         failure=asked.reply.failure,
         novel=shown,

@@ -6,18 +6,17 @@ from typing import Any, NamedTuple
 from pydantic import ConfigDict, StrictBool
 
 from builders.values import Riddle, Value
+from evaluators.heading import Heading
 from evaluators.models import Complete
 from evaluators.prompts import Prompt
 from evaluators.replies import UnreadableError, ask, read
 from evaluators.values import (
     Image,
     Message,
-    Model,
     RiddleAnswer,
     Seat,
     Transcript,
     Verdict,
-    transcript_id,
 )
 
 METRIC = "both_correct"
@@ -40,9 +39,9 @@ class JudgeReply(Value):
     is_justification_correct: StrictBool
 
 
-def condition(hints: int) -> str:
-    """Name what was varied."""
-    return f"hints={hints}"
+def condition(hints: int, *, first: int | None = None) -> str:
+    """Name what was varied; `first` is the number of riddles where it is not the whole split."""
+    return f"hints={hints}" if first is None else f"hints={hints};first={first}"
 
 
 def _images(riddle: Riddle) -> tuple[Image, ...]:
@@ -81,28 +80,20 @@ def read_answer(text: str) -> RiddleAnswer | None:
 
 
 class Setup(NamedTuple):
-    """What is the same for every riddle of a run: `key` names the submission, `split` is `split@version`."""
+    """What is the same for every riddle of a run."""
 
-    key: str
-    split: str
-    model: Model
+    run: Heading
     hints: int
     prompt: Prompt
-    condition: str
 
 
 async def solve(riddle: Riddle, complete: Complete, *, epoch: int, setup: Setup) -> Transcript:
     """Let a model answer one riddle once."""
     messages = solver_messages(riddle, hints=setup.hints, prompt=setup.prompt)
-    asked = await ask(complete, messages, SolverReply, decoding=setup.model.decoding)
-    return Transcript(
-        transcript_id=transcript_id(setup.key, riddle.id, epoch),
-        split=setup.split,
-        item_id=riddle.id,
-        model=setup.model.name,
-        protocol="riddle",
-        condition=setup.condition,
-        epoch=epoch,
+    asked = await ask(complete, messages, SolverReply, decoding=setup.run.model.decoding)
+    return setup.run.transcript(
+        riddle.id,
+        epoch,
         messages=asked.messages,
         answer=RiddleAnswer(**asked.value.model_dump()) if asked.value else None,
         failure=asked.reply.failure,
@@ -122,21 +113,7 @@ async def judge(riddle: Riddle, transcript: Transcript, complete: Complete, *, s
         raise ValueError(f"transcript {transcript.transcript_id} holds no answer to judge")  # noqa: TRY004
     messages = judge_messages(riddle, transcript.answer, prompt=prompt)
     asked = await ask(complete, messages, JudgeReply, decoding=seat.model.decoding)
-    said = asked.messages[-1]
-    verdict = Verdict(
-        transcript_id=transcript.transcript_id,
-        judge=seat.judge,
-        provider=seat.model.provider,
-        kind="model",
-        score=0.0,
-        prompt_sha256=prompt.sha256,
-        usage=asked.usage,
-        cost_usd=asked.cost_usd,
-        reply=said.text if said.role == "assistant" else None,
-    )
-    if asked.value is None:
-        return verdict.model_copy(update={"score": None, "failure": asked.reply.failure})
-    return verdict.model_copy(update=marked(**asked.value.model_dump()))
+    return asked.verdict(transcript, seat, prompt_sha256=prompt.sha256, marked=lambda said: marked(**said.model_dump()))
 
 
 def marked(*, is_answer_correct: bool, is_justification_correct: bool) -> dict[str, Any]:

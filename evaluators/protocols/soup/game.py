@@ -10,20 +10,18 @@ from typing import NamedTuple
 
 from builders.values import Soup
 from evaluators.answers import SoupAnswer, SoupGame, SoupSettings, SoupTurn
+from evaluators.heading import Heading
 from evaluators.protocols.soup.desk import Desk, GameEndedError
 from evaluators.protocols.soup.questioner import PARTS, Mosaic, Player
 from evaluators.protocols.soup.responder import answer, touches_key_clue
 from evaluators.replies import total_cost, total_usage
-from evaluators.values import Failure, Model, Transcript, transcript_id
+from evaluators.values import Failure, Transcript
 
 
 class Setup(NamedTuple):
-    """What is the same for every game of a run: `key` names the submission, `split` is `split@version`."""
+    """What is the same for every game of a run."""
 
-    key: str
-    split: str
-    model: Model
-    condition: str
+    run: Heading
     settings: SoupSettings
     points_sha256: str
 
@@ -64,14 +62,9 @@ async def play(
         responder_cost_usd=total_cost(responder.costs) if apart else None,
         unread=player_desk.unread + responder.unread * apart,
     )
-    return Transcript(
-        transcript_id=transcript_id(setup.key, soup.id, epoch),
-        split=setup.split,
-        item_id=soup.id,
-        model=setup.model.name,
-        protocol="soup",
-        condition=setup.condition,
-        epoch=epoch,
+    return setup.run.transcript(
+        soup.id,
+        epoch,
         answer=said,
         failure=failure,
         game=game,

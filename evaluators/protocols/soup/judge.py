@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from itertools import chain
 from typing import Literal
 
 from builders.values import Soup
@@ -12,7 +13,7 @@ from evaluators.protocols.soup.desk import Desk, GameEndedError, fence
 from evaluators.protocols.soup.forms import similarities
 from evaluators.protocols.soup.matching import WEIGHTS, overall, points_score
 from evaluators.protocols.soup.texts import Texts
-from evaluators.replies import total_cost, total_usage
+from evaluators.replies import total_cost, total_usage, verdict_by
 from evaluators.values import Failure, Seat, Transcript, Verdict
 
 
@@ -39,33 +40,33 @@ async def judge(
         raise ValueError(f"transcript {transcript.transcript_id} holds no reconstruction to judge")
     desk = Desk(complete, seat.model.decoding, texts)
     conclusion = (said.conclusion,) if said.conclusion.strip() else ()
-    failure: Failure | None = None
-    try:
-        async with asyncio.TaskGroup() as group:
-            asked = {
-                "logic": [group.create_task(_compare(desk, p, said.logic)) for p in points.logic],
-                "details": [group.create_task(_compare(desk, p, said.details)) for p in points.details],
-                "conclusion": [group.create_task(_compare(desk, soup.bottom, conclusion))],
-            }
-    except* GameEndedError as ended:
-        first = next(e for e in ended.exceptions if isinstance(e, GameEndedError))
-        failure = first.failure
-    verdict = Verdict(
-        transcript_id=transcript.transcript_id,
-        judge=seat.judge,
-        provider=seat.model.provider,
-        kind="model",
-        score=0.0,
+    async with asyncio.TaskGroup() as group:
+        asked = {
+            "logic": [group.create_task(_compare(desk, p, said.logic)) for p in points.logic],
+            "details": [group.create_task(_compare(desk, p, said.details)) for p in points.details],
+            "conclusion": [group.create_task(_compare(desk, soup.bottom, conclusion))],
+        }
+    done = {name: [task.result() for task in tasks] for name, tasks in asked.items()}
+    return verdict_by(
+        seat,
+        transcript,
         prompt_sha256=texts.prompts["similarity"].sha256,
         usage=total_usage(desk.usages),
         cost_usd=total_cost(desk.costs),
+        **_marked(done, compat=compat),
     )
-    if failure is not None:
-        return verdict.model_copy(update={"score": None, "failure": failure})
-    rows = {name: [task.result() for task in tasks] for name, tasks in asked.items()}
+
+
+def _marked(
+    done: dict[str, list[tuple[float, ...] | Failure]], *, compat: Literal["released"] | None
+) -> dict[str, object]:
+    # All comparisons are waited for, so that what a failed verdict says does not hang on which came first.
+    for row in chain(*done.values()):
+        if isinstance(row, str):
+            return {"failure": row}
+    rows = {name: [row for row in found if not isinstance(row, str)] for name, found in done.items()}
     parts = scored(rows, compat=compat)
-    update = {"score": overall(parts), "parts": parts, "reply": json.dumps(rows, sort_keys=True)}
-    return verdict.model_copy(update=update)
+    return {"score": overall(parts), "parts": parts, "reply": json.dumps(rows, sort_keys=True)}
 
 
 def scored(rows: dict[str, list[tuple[float, ...]]], *, compat: Literal["released"] | None = None) -> dict[str, float]:
@@ -83,10 +84,13 @@ def no_answer(transcript: Transcript) -> Verdict:
     )
 
 
-async def _compare(desk: Desk, statement: str, texts: Sequence[str]) -> tuple[float, ...]:
+async def _compare(desk: Desk, statement: str, texts: Sequence[str]) -> tuple[float, ...] | Failure:
     if not texts:
         return ()
     values = {"statement": statement, "texts": texts, "fence": fence(*texts)}
-    reply = await desk.need("similarity", values, similarities(len(texts)))
+    try:
+        reply = await desk.need("similarity", values, similarities(len(texts)))
+    except GameEndedError as ended:
+        return ended.failure
     found: tuple[float, ...] = reply.model_dump()["similarities"]
     return found

@@ -4,18 +4,19 @@ from pathlib import Path
 from typing import Literal
 
 from builders.splits import Split
-from builders.values import Language, Soup
+from builders.values import Soup
 from evaluators.answers import SoupAnswer
 from evaluators.models import Complete
-from evaluators.points import PointsError, points_for
+from evaluators.points import PointsError, PointSet, points_for
+from evaluators.prompts import language_of
 from evaluators.protocols import Marking
 from evaluators.protocols.soup.condition import read_condition
 from evaluators.protocols.soup.judge import judge, no_answer
-from evaluators.protocols.soup.texts import load_texts
+from evaluators.protocols.soup.texts import Texts, load_texts
 from evaluators.values import Seat, Transcript, Verdict
 
 
-def soup_marking(split: Split, condition: str, *, root: Path, prompts: Path | None = None) -> Marking:
+def soup_marking_of(split: Split, condition: str, *, root: Path, prompts: Path | None = None) -> Marking:
     """Mark with the points that the condition names, one call a point and one for the conclusion.
 
     Raises:
@@ -30,10 +31,13 @@ def soup_marking(split: Split, condition: str, *, root: Path, prompts: Path | No
             f"({points.sha256[:8]}); scores against another truth cannot be set beside them: put their file of points "
             "beside the split, or ask for a run on these"
         )
+    texts = load_texts(language_of(split.manifest), home=prompts, names=("similarity",))
+    return soup_marking(points, texts, compat="released" if said.released else None)
+
+
+def soup_marking(points: PointSet, texts: Texts, *, compat: Literal["released"] | None) -> Marking:
+    """Mark with these points, one call a point and one for the conclusion."""
     truth = {p.item_id: p for p in points.items}
-    language: Language = "zh" if split.manifest.language == "zh" else "en"
-    texts = load_texts(language, home=prompts, names=("similarity",))
-    compat: Literal["released"] | None = "released" if said.released else None
 
     async def mark(item: Soup, transcript: Transcript, complete: Complete, seat: Seat) -> tuple[Verdict, ...]:
         own = truth[item.id]

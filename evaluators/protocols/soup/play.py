@@ -3,24 +3,26 @@
 from collections.abc import Callable
 from typing import NoReturn
 
-from builders.values import Language, Soup
+from builders.values import Soup
 from evaluators.answers import Ablation, SoupSettings
-from evaluators.jury import sit, split_provider
-from evaluators.models import Complete, prepare, public
-from evaluators.points import ItemPoints, PointSet, points_for
+from evaluators.jury import split_provider
+from evaluators.models import public
+from evaluators.points import PointSet, points_for
 from evaluators.predictions import file_sha256, read_stories
 from evaluators.prices import read_prices
+from evaluators.prompts import language_of
 from evaluators.protocols import Table
+from evaluators.protocols.item_play import ItemPlay, first
 from evaluators.protocols.soup.condition import write_condition
 from evaluators.protocols.soup.desk import Desk
 from evaluators.protocols.soup.game import Setup, play
-from evaluators.protocols.soup.judge import judge, no_answer
+from evaluators.protocols.soup.marking import soup_marking
 from evaluators.protocols.soup.person import Person, by_hand
 from evaluators.protocols.soup.quote import quote
 from evaluators.protocols.soup.texts import Texts, load_texts
-from evaluators.run import Outcome, run_attempts
+from evaluators.run import Outcome
 from evaluators.runner import Runner
-from evaluators.values import Decoding, Model, Seat, Transcript, Verdict
+from evaluators.values import Decoding, Model, Transcript
 
 # One fixed model answers the questions of every player, so that no score depends on how well a player hosts itself.
 RESPONDER = Model(name="openai/gpt-5.1-2025-11-13", provider="openai")
@@ -28,7 +30,7 @@ SYMMETRIC = "symmetric"
 HUMAN = "human"  # maker of a player who is no model
 
 
-class SoupPlay:
+class SoupPlay(ItemPlay[Soup]):
     """The puzzles of one run."""
 
     def __init__(
@@ -41,47 +43,32 @@ class SoupPlay:
         points: PointSet,
         texts: Texts,
     ) -> None:
-        self._table, self._items, self._settings = table, items, settings
-        self._responder, self._texts, self._points = responder, texts, points
-        self._truth: dict[str, ItemPoints] = {p.item_id: p for p in points.items}
-        self._brought: dict[tuple[str, int], Transcript] | None = None
         options = table.options
         unknown = options.predictions and options.responder is None  # only who played knows who had answered
-        self.condition = write_condition(
+        condition = write_condition(
             settings.model_copy(update={"responder": ""}) if unknown else settings,
             points.sha256,
-            first=len(items) if len(items) < len(table.split.items) else None,
+            first=first(items, table),
             brought=bool(options.predictions),
             human=table.model.provider == HUMAN,
         )
+        marking = soup_marking(points, texts, compat=settings.compat)
+        super().__init__(table, items, condition=condition, marking=marking, reader=read_stories)
+        self._settings, self._responder, self._texts, self._points = settings, responder, texts, points
         files = [file_sha256(options.predictions)] if options.predictions else []
-        self.parts: tuple[object, ...] = (texts.sha256, points.sha256, settings, public(responder), files)
-        self.expected = len(items) * options.epochs
-
-    @property
-    def items(self) -> tuple[Soup, ...]:
-        """What is played."""
-        return self._items
-
-    def only(self, ids: frozenset[str]) -> None:
-        """Leave only these items to do: the share of one worker."""
-        self._items = tuple(item for item in self._items if item.id in ids)
-
-    @property
-    def models(self) -> tuple[Model, ...]:
-        """Models that the run calls."""
-        judges = tuple(seat.model for seat in self._table.seats)
-        if self._table.options.predictions:
-            return judges
-        player = (self._table.model,) if self._settings.player == "model" else ()
-        return (*player, self._responder, *judges)
+        self.parts = (texts.sha256, points.sha256, settings, public(responder), files)
+        player = (table.model,) if settings.player == "model" else ()
+        self.models = (
+            *(() if options.predictions else (*player, responder)),
+            *(seat.model for seat in table.seats),
+        )
 
     def quote(self) -> str:
         """Say what the run would cost, from one to three rehearsed games."""
         played = self._settings.player == "model" and not self._table.options.predictions
         return quote(
-            self._items,
-            self._truth,
+            self.items,
+            {p.item_id: p for p in self._points.items},
             model=self._table.model if played else None,
             responder=None if self._table.options.predictions else self._responder,
             seats=self._table.seats,
@@ -91,69 +78,16 @@ class SoupPlay:
             prices=read_prices(self._table.options.price or (), batch=self._table.options.batch),
         )
 
-    def read(self, key: str) -> Outcome | None:
-        """Read reconstructions that were brought.
-
-        Raises:
-            PredictionError: If the file is refused.
-        """
-        options = self._table.options
-        if options.predictions:
-            self._brought = read_stories(
-                options.predictions,
-                self._items,
-                named=(key, self._table.split.manifest.ref, self._table.model.name, self.condition),
-                epochs=options.epochs,
-                allow_missing=options.allow_missing,
-            )
-        return None
-
-    def prepare(self) -> None:
-        """Refuse models that cannot be called.
-
-        Raises:
-            ModelError: If one cannot.
-        """
-        for model in self.models:
-            prepare(model)
-
     async def run(self, runner: Runner, *, key: str, on_done: Callable[[], None]) -> Outcome:
         """Play and judge; each call has its own line in the journal, so that a killed game goes on at its turn."""
-        setup = Setup(
-            key,
-            self._table.split.manifest.ref,
-            self._table.model,
-            self.condition,
-            self._settings,
-            self._points.sha256,
-        )
-        todo = [(item, epoch) for item in self._items for epoch in range(self._table.options.epochs)]
+        setup = Setup(self._heading(key), self._settings, self._points.sha256)
         # A person plays one game at a time.
-        workers = 1 if self._settings.player == "human" else runner.concurrency
+        workers = 1 if self._settings.player == "human" else None
 
-        async def solve(item: Soup, epoch: int) -> Transcript | None:
-            if self._brought is not None:
-                return self._brought.get((item.id, epoch))
+        async def solve(item: Soup, epoch: int) -> Transcript:
             return await self._play(item, epoch, runner, setup)
 
-        async def marks(item: Soup, transcript: Transcript) -> tuple[Verdict, ...]:
-            async def mark(complete: Complete, seat: Seat) -> tuple[Verdict, ...]:
-                verdict = await judge(
-                    item,
-                    transcript,
-                    complete,
-                    seat=seat,
-                    texts=self._texts,
-                    points=self._truth[item.id],
-                    compat=self._settings.compat,
-                )
-                return (verdict,)
-
-            return await sit(transcript, runner, seats=self._table.seats, mark=mark, no_answer=no_answer)
-
-        return await run_attempts(
-            todo, solve=solve, judge=marks, workers=workers, sealed=self._table.split.manifest.sealed, on_done=on_done
-        )
+        return await self._attempts(self.items, runner, solve, on_done=on_done, workers=workers)
 
     async def _play(self, item: Soup, epoch: int, runner: Runner, setup: Setup) -> Transcript:
         model, responder, texts = self._table.model, self._responder, self._texts
@@ -194,9 +128,8 @@ def open_soups(table: Table, refuse: Callable[[str], NoReturn]) -> SoupPlay:
             f"these reference points were cut with compat {points.compat or 'none'!r}, the run has "
             f"{settings.compat or 'none'!r}; extract points of the same kind"
         )
-    language: Language = "zh" if split.manifest.language == "zh" else "en"
     items = tuple(item for item in split.items if isinstance(item, Soup))[: options.limit]
-    texts = load_texts(language, home=options.prompts)
+    texts = load_texts(language_of(split.manifest), home=options.prompts)
     return SoupPlay(table, items, settings=settings, responder=responder, points=points, texts=texts)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from builders.values import Soup, Value
 from evaluators.answers import SoupSettings
+from evaluators.heading import Heading
 from evaluators.models import count_tokens
 from evaluators.points import ItemPoints
 from evaluators.prices import Prices
@@ -90,7 +91,7 @@ def quote(
         for item in few:
             desk = Desk(player, player.model.decoding, texts)
             other = desk if host is player else Desk(host, host.model.decoding, texts)
-            setup = Setup("rehearsal", "rehearsal@0.0.0", player.model, "", settings, "0" * 64)
+            setup = Setup(Heading("rehearsal", "rehearsal@0.0.0", player.model, "soup", ""), settings, "0" * 64)
             transcript = await play(item, desk, other, epoch=0, setup=setup)
             for seat, one in zip(seats, judges, strict=True):
                 await judge(item, transcript, one, seat=seat, texts=texts, points=truth[item.id])
