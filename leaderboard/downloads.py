@@ -37,6 +37,8 @@ QUERIES = (
         "SELECT best_rank, worst_rank, model, round(100 * value, 1) AS score,\n"
         "    round(100 * low, 1) AS low, round(100 * high, 1) AS high\n"
         "FROM estimates\nWHERE best_rank IS NOT NULL AND method IN ('lsre', 'betabin', 'cluster-t')\n"
+        "    AND estimand = 'items like these' AND metric NOT LIKE '%/%' -- one with a slash is of a category\n"
+        "QUALIFY row_number() OVER (PARTITION BY submission_id ORDER BY method = 'lsre' DESC) = 1\n"
         "ORDER BY split, best_rank, model;",
     ),
     (
