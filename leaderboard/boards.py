@@ -46,7 +46,7 @@ class Line(NamedTuple):
     spoken: str
     submission: Submission
     place: Place | None = None  # None: not ranked, or nothing could be fitted
-    categories: tuple[Estimate, ...] = ()  # in the order of the section's
+    categories: tuple[Estimate, ...] = ()  # by name
 
     @property
     def group(self) -> int | None:
@@ -78,12 +78,6 @@ class Section(NamedTuple):
     method: str
     estimates: tuple[Estimate, ...]
     retired: Record | None = None
-
-    @property
-    def categories(self) -> tuple[str, ...]:
-        """Names of the categories that scores are broken down by; empty where nothing could be fitted."""
-        first = next((line.categories for line in self.ranked if line.categories), ())
-        return tuple(e.metric.partition("/")[2] for e in first)
 
     @property
     def key(self) -> str:

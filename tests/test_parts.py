@@ -8,9 +8,11 @@ import pytest
 
 from evaluators.estimate import LIKE
 from evaluators.fit import fit_split
+from evaluators.kept import Standing, keep_standings
 from evaluators.store import open_store, store_path
 from leaderboard.api import schema
 from leaderboard.boards import Board, boards
+from leaderboard.downloads import QUERIES
 from leaderboard.outputs import Outputs
 from leaderboard.pages import render_board, write_pages
 from leaderboard.part_files import write_parts
@@ -44,6 +46,18 @@ def test_ranks_within_a_category_are_those_of_the_joint_draws_on_it(board: Board
         for row in part.rows:
             assert row.rank == (row.like.best_rank, row.like.worst_rank)
             assert 1 <= row.rank[0] <= row.rank[1] <= 4
+
+
+def test_the_first_example_query_gives_the_ranks_of_the_board_and_not_those_of_its_categories(
+    board: Board, tmp_path: Path
+) -> None:
+    (section,) = board.sections
+    with open_store(tmp_path / "s.duckdb") as store:
+        found = {section.condition: Standing(section.estimates, {})}
+        keep_standings(store, board.split, section.version, section.jury, digest="d", found=found)
+        (_, query), *_ = QUERIES
+        rows = store.query(query).fetchall()
+    assert len(rows) == len(section.ranked)
 
 
 def test_a_board_without_several_categories_offers_none(board: Board) -> None:
