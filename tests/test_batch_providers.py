@@ -18,7 +18,7 @@ from tests.made import write_made_split
 from tests.servers.batch_providers import AnthropicServer, MistralServer, XaiServer
 from tests.servers.batch_server import Fate
 from tests.servers.model_server import Answer
-from tests.test_batch import BATCH, in_order, without_command
+from tests.test_batch import BATCH, in_order, interrupted, without_command
 from tests.test_submit import answers, options
 
 
@@ -161,7 +161,7 @@ def test_a_run_that_died_before_it_heard_of_its_batch_finds_it_or_sends_it_anew(
 
             async def heard_and_died(*what: Any, **how: Any) -> str:
                 await heard(*what, **how)
-                raise KeyboardInterrupt
+                return await interrupted()
 
             patch.setattr(batch_api, "submit", heard_and_died)
             assert submit(provider.asked(tmp_path, server, *BATCH)) == 3
@@ -206,10 +206,6 @@ def test_a_batch_that_is_gone_at_the_provider_is_said_with_what_to_do(
         assert submit(provider.asked(tmp_path, server, *BATCH)) == 3
     assert "if the batch is gone there, delete batches.json" in capsys.readouterr().err
     assert len(outbox(tmp_path)) == 1
-
-
-async def interrupted(*_: object, **__: object) -> None:
-    raise KeyboardInterrupt
 
 
 def outbox(tmp_path: Path) -> list[dict[str, Any]]:

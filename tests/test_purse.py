@@ -1,6 +1,7 @@
 """Money that is lent to workers: whatever becomes of them, together they never go beyond the cap."""
 
 import shutil
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from evaluators.engines import cluster
 from evaluators.engines.purse import PURSE, Purse, lost_usd
+from evaluators.engines.shares import Share, later_life
 from evaluators.journal import Journal, JournalError
 from evaluators.journals import RUN, WORKERS
 from evaluators.submit import main as submit
@@ -62,6 +64,15 @@ def test_what_one_does_not_spend_is_there_for_the_next(tmp_path: Path) -> None:
     assert [purse.lend("0000-1", waiting=3), purse.lend("0001-1", waiting=2)] == [4.0, 4.0]
     purse.give_back("0000-1", spent_usd=1.0)
     assert purse.lend("0002-1", waiting=1) == 7.0
+
+
+def test_the_next_life_of_a_share_has_what_the_last_one_left(tmp_path: Path) -> None:
+    share = Share(3, (), Namespace(max_cost=5.0, split="x"), tmp_path, tmp_path, "s", 1)
+    assert later_life(share).options.max_cost == 5.0
+    spend(tmp_path, "0003-1", 2.0)
+    spend(tmp_path, "0004-1", 1.0)
+    assert later_life(share).options == Namespace(max_cost=3.0, split="x")
+    assert later_life(share._replace(options=Namespace(max_cost=None))).options.max_cost is None
 
 
 def test_a_damaged_account_is_named(tmp_path: Path) -> None:
