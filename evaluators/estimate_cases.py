@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluators.estimate import FULL_LABELS, LEVEL, LIKE, RANKED
+from evaluators.estimate import FULL_LABELS, LEVEL, LIKE, RANKED, about
+from evaluators.estimate_means import best_first
 from evaluators.means import cluster_mean, cluster_ppi
 from evaluators.people import percentile_interval
-from evaluators.ppi import Interval, overlap_rank_spread
+from evaluators.ppi import Interval
 from evaluators.scores import FULL_MARKS, METRICS
 from evaluators.store import Store
 from evaluators.stored import Measured, Stored
@@ -105,15 +106,7 @@ def estimate_cases(store: Store, split: str, version: str, jury: str, condition:
     everyone = solvers(store, split, version, jury)
     humans = people(everyone, condition)
     chosen = [s for s in everyone if (s.stored.submission.kind, s.stored.submission.condition) == ("model", condition)]
-    groups = [found for one in chosen if (found := _estimates(one, humans))]
-    groups.sort(key=lambda g: (-g[0].value, g[0].model, g[0].submission_id))
-    ranked = [g[0] for g in groups if g[0].tier in RANKED]
-    spread = overlap_rank_spread(np.array([e.low for e in ranked]), np.array([e.high for e in ranked]))
-    places = {e.submission_id: place for e, place in zip(ranked, spread, strict=True)}
-    for group in groups:
-        if place := places.get(group[0].submission_id):
-            group[0] = group[0].model_copy(update={"best_rank": place[0], "worst_rank": place[1]})
-    return tuple(e for group in groups for e in group)
+    return best_first(_estimates(one, humans) for one in chosen)
 
 
 def _estimates(one: Solved, humans: Sequence[Solved]) -> list[Estimate]:
@@ -193,11 +186,9 @@ def _notes(one: Solved, values: Floats) -> tuple[str, ...]:
 
 
 def _estimate(one: Solved, metric: str, interval: Interval, *, n: int, **more: Any) -> Estimate:
-    s, n_human = one.stored.submission, more.get("n_human", 0)
+    n_human = more.get("n_human", 0)
     made = {
-        **{name: getattr(s, name) for name in ("benchmark", "split", "version", "condition", "submission_id", "jury")},
-        "model": s.model.name,
-        "provider": s.model.provider,
+        **about(one.stored.submission, one.stored.tier),
         "metric": metric,
         # The bootstrap of a percentile draws questions too.
         "estimand": LIKE,
@@ -210,7 +201,6 @@ def _estimate(one: Solved, metric: str, interval: Interval, *, n: int, **more: A
         "n_human": 0,
         "n_pool": 0,
         "labels": "human" if n_human else "none",
-        "tier": one.stored.tier,
         "provisional": n_human < FULL_LABELS,
     }
     return Estimate.model_validate({**made, **more})

@@ -1,11 +1,11 @@
 """Published numbers of protocols with scores in [0, 1]: means with intervals clustered by story, and ranks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluators.estimate import LEVEL, LIKE, RANKED
+from evaluators.estimate import LEVEL, LIKE, RANKED, about
 from evaluators.means import cluster_geometric_mean, cluster_mean
 from evaluators.ppi import overlap_rank_spread
 from evaluators.scores import COMPOSITES, METRICS
@@ -23,10 +23,14 @@ def estimate_means(store: Store, split: str, version: str, jury: str, condition:
     measured = store.measured(split, version, jury)
     stored = [s for s in store.submissions(split, version) if s.submission.jury == jury]
     chosen = [s for s in stored if (s.submission.kind, s.submission.condition) == ("model", condition)]
-    groups = [
+    return best_first(
         _estimates(s, measured[s.submission.submission_id]) for s in chosen if s.submission.submission_id in measured
-    ]
-    groups = sorted((g for g in groups if g), key=lambda g: (-g[0].value, g[0].model, g[0].submission_id))
+    )
+
+
+def best_first(found: Iterable[list[Estimate]]) -> tuple[Estimate, ...]:
+    """The estimates of each submission, its headline's first, in the order of those; their intervals give the ranks."""
+    groups = sorted((g for g in found if g), key=lambda g: (-g[0].value, g[0].model, g[0].submission_id))
     ranked = [g[0] for g in groups if g[0].tier in RANKED]
     spread = overlap_rank_spread(np.array([e.low for e in ranked]), np.array([e.high for e in ranked]))
     places = {e.submission_id: place for e, place in zip(ranked, spread, strict=True)}
@@ -79,13 +83,7 @@ def _estimate(stored: Stored, own: Measured, metric: str, missing: int, *parts: 
         "unknown (failed, unjudged or missing): not in the mean, at 0 in the low end and at 1 in the high end": unknown,
     }
     return Estimate(
-        benchmark=s.benchmark,
-        split=s.split,
-        version=s.version,
-        condition=s.condition,
-        submission_id=s.submission_id,
-        model=s.model.name,
-        provider=s.model.provider,
+        **about(s, stored.tier),
         metric=metric,
         estimand=LIKE,
         method="cluster-t",
@@ -97,8 +95,6 @@ def _estimate(stored: Stored, own: Measured, metric: str, missing: int, *parts: 
         n_human=0,
         n_pool=0,
         labels="none",
-        jury=s.jury,
-        tier=stored.tier,
         provisional=True,
         notes=tuple(f"{count} of {len(clusters)} {attempts} {what}" for what, count in counts.items() if count),
     )
