@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from evaluators.asked_model import add_options, model_of
 from evaluators.submit import DONE, OUTSIDE, guarded
 
 CHECK_FILE = "responder-check.json"
@@ -20,14 +21,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--model", required=True, metavar="[PROVIDER:]MODEL", help="litellm name")
     p.add_argument("--data", type=Path, required=True, metavar="DIR", help="TurtleBench: en/ and zh/, two files each")
     p.add_argument("--language", choices=("en", "zh"), default="en")
-    p.add_argument("--api-base", metavar="URL", help="endpoint of your own that speaks OpenAI's protocol")
     p.add_argument("--limit", type=int, metavar="N", help="only the first N guesses")
-    p.add_argument("--temperature", type=float)
-    p.add_argument("--seed", type=int)
-    p.add_argument("--max-tokens", type=int)
-    p.add_argument("--concurrency", type=int, default=8, metavar="C", help="most calls in flight (default 8)")
-    p.add_argument("--timeout", type=float, default=600, metavar="S", help="seconds for one attempt (default 600)")
-    p.add_argument("--prompts", type=Path, metavar="DIR", help="prompt texts of your own")
+    add_options(p, "model")
     p.add_argument("--out", type=Path, metavar="DIR", help="folder for journal and result (default: below runs/)")
     return p
 
@@ -42,7 +37,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _check(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
     from evaluators.journal import Journal
-    from evaluators.jury import split_provider
     from evaluators.models import prepare
     from evaluators.progress import progress
     from evaluators.protocols.soup.texts import load_texts
@@ -51,17 +45,12 @@ def _check(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     from evaluators.runner import Runner
     from evaluators.store import open_store, store_path
     from evaluators.submission import began, slug
-    from evaluators.values import Decoding, Model
 
-    provider, name = split_provider(options.model)
-    if provider is None:
-        p.error(f"say who made {name!r}, as --model PROVIDER:{name}")
-    decoding = Decoding(temperature=options.temperature, seed=options.seed, max_tokens=options.max_tokens)
-    model = Model(name=name, provider=provider, api_base=options.api_base, decoding=decoding)
+    model = model_of(p, options, "model")
     guesses = read_guesses(options.data, options.language)[: options.limit]
     texts = load_texts(options.language, home=options.prompts)
     prepare(model)
-    folder = options.out or Path("runs") / "responders" / f"{slug(name)}-{options.language}"
+    folder = options.out or Path("runs") / "responders" / f"{slug(model.name)}-{options.language}"
     date = began(folder, "responder-check")
     with Journal(folder / "journal.jsonl") as journal:
         runner = Runner(journal, concurrency=options.concurrency, timeout=options.timeout)
@@ -74,7 +63,8 @@ def _check(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     (folder / CHECK_FILE).write_text(check.model_dump_json(indent=1) + "\n", encoding="utf-8")
     with open_store(store_path()) as store:
         store.write_responder_check(check)
-    print(f"{name} as Responder, {options.language}: {100 * check.accuracy:.1f} % of {check.asked} guesses as labelled")
+    share = f"{100 * check.accuracy:.1f} % of {check.asked} guesses as labelled"
+    print(f"{model.name} as Responder, {options.language}: {share}")
     print(f"  {'label':8} {'yes':>6} {'no':>6} {'unknown':>8} {'none':>6}")
     for label, row in check.confusion.items():
         none = sum(n for said, n in row.items() if said not in check.confusion)

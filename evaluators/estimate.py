@@ -8,7 +8,7 @@ What each method does with an attempt that has no jury score:
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,13 @@ class _Figure(NamedTuple):
     n: int
     n_pool: int
     notes: tuple[str, ...] = ()
+
+
+def about(submission: Submission, tier: Tier) -> dict[str, Any]:
+    """What every number of a submission says of it: whose it is, and of which split, condition and jury."""
+    names = ("benchmark", "split", "version", "condition", "submission_id", "jury")
+    whose = {"model": submission.model.name, "provider": submission.model.provider, "tier": tier}
+    return {name: getattr(submission, name) for name in names} | whose
 
 
 def rows(store: Store, split: str, version: str, jury: str) -> Split:
@@ -216,16 +223,10 @@ def _by_own_labels(own: Rows, n: int) -> list[_Figure]:
 
 
 def _estimate(own: Rows, data: Split, figure: _Figure) -> Estimate:
-    s, interval = own.submission, figure.interval
+    interval = figure.interval
     n_human = int(np.isfinite(own.label).sum()) if data.labels == "human" else 0
     return Estimate(
-        benchmark=s.benchmark,
-        split=s.split,
-        version=s.version,
-        condition=s.condition,
-        submission_id=s.submission_id,
-        model=s.model.name,
-        provider=s.model.provider,
+        **about(own.submission, own.tier),
         metric=HEADLINE,
         estimand=figure.estimand,
         method=figure.method,
@@ -237,8 +238,6 @@ def _estimate(own: Rows, data: Split, figure: _Figure) -> Estimate:
         n_human=n_human,
         n_pool=figure.n_pool,
         labels=data.labels if figure.n_pool or n_human else "none",
-        jury=s.jury,
-        tier=own.tier,
         provisional=n_human < FULL_LABELS,
         notes=_notes(own, data) + figure.notes,
     )

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluators.estimate import FULL_LABELS, LEVEL, LIKE, RANKED
+from evaluators.estimate import FULL_LABELS, LEVEL, LIKE, RANKED, about
 from evaluators.means import cluster_mean, cluster_ppi
 from evaluators.people import percentile_interval
 from evaluators.placed import placed
@@ -194,11 +194,9 @@ def _notes(one: Solved, values: Floats) -> tuple[str, ...]:
 
 
 def _estimate(one: Solved, metric: str, interval: Interval, *, n: int, **more: Any) -> Estimate:
-    s, n_human = one.stored.submission, more.get("n_human", 0)
+    n_human = more.get("n_human", 0)
     made = {
-        **{name: getattr(s, name) for name in ("benchmark", "split", "version", "condition", "submission_id", "jury")},
-        "model": s.model.name,
-        "provider": s.model.provider,
+        **about(one.stored.submission, one.stored.tier),
         "metric": metric,
         # The bootstrap of a percentile draws questions too.
         "estimand": LIKE,
@@ -211,7 +209,6 @@ def _estimate(one: Solved, metric: str, interval: Interval, *, n: int, **more: A
         "n_human": 0,
         "n_pool": 0,
         "labels": "human" if n_human else "none",
-        "tier": one.stored.tier,
         "provisional": n_human < FULL_LABELS,
     }
     return Estimate.model_validate({**made, **more})

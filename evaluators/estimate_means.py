@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluators.estimate import LEVEL, LIKE
+from evaluators.estimate import LEVEL, LIKE, about
 from evaluators.means import cluster_geometric_mean, cluster_mean
 from evaluators.placed import placed
 from evaluators.scores import COMPOSITES, METRICS
@@ -70,13 +70,7 @@ def _estimate(stored: Stored, own: Measured, metric: str, missing: int, *parts: 
         "unknown (failed, unjudged or missing): not in the mean, at 0 in the low end and at 1 in the high end": unknown,
     }
     return Estimate(
-        benchmark=s.benchmark,
-        split=s.split,
-        version=s.version,
-        condition=s.condition,
-        submission_id=s.submission_id,
-        model=s.model.name,
-        provider=s.model.provider,
+        **about(s, stored.tier),
         metric=metric,
         estimand=LIKE,
         method="cluster-t",
@@ -88,8 +82,6 @@ def _estimate(stored: Stored, own: Measured, metric: str, missing: int, *parts: 
         n_human=0,
         n_pool=0,
         labels="none",
-        jury=s.jury,
-        tier=stored.tier,
         provisional=True,
         notes=tuple(f"{count} of {len(clusters)} {attempts} {what}" for what, count in counts.items() if count),
     )

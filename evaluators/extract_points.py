@@ -6,9 +6,9 @@ Done once, by a named judge; every model is marked against the same points. Peop
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evaluators.asked_model import add_options, add_places, model_of
 from evaluators.submit import DONE, OUTSIDE, REFUSED, guarded
 
 if TYPE_CHECKING:
@@ -24,17 +24,9 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(prog="python -m evaluators.extract_points", description=__doc__)
     p.add_argument("--split", required=True, help="a split of situation puzzles, for example turtlesoup-en@1.0")
     p.add_argument("--judge", required=True, metavar="[PROVIDER:]MODEL", help="who cuts the solutions")
-    p.add_argument("--api-base", metavar="URL", help="endpoint of the judge")
     p.add_argument("--compat", choices=("released",), help="length limits of the released code, the same for Chinese")
-    p.add_argument("--temperature", type=float)
-    p.add_argument("--max-tokens", type=int, help="most tokens of a reply; small models do not always find their end")
-    p.add_argument("--seed", type=int)
-    p.add_argument("--concurrency", type=int, default=8, metavar="C", help="most calls in flight (default 8)")
-    p.add_argument("--timeout", type=float, default=600, metavar="S", help="seconds for one attempt (default 600)")
-    p.add_argument("--prompts", type=Path, metavar="DIR", help="prompt texts of your own")
-    p.add_argument("--splits", type=Path, default=Path("splits"), metavar="DIR", help="where built splits are")
-    p.add_argument("--out", type=Path, metavar="F", help="YAML file to write (default: beside the split)")
-    p.add_argument("--force", action="store_true", help="replace a file that people may have edited")
+    add_options(p, "judge")
+    add_places(p)
     return p
 
 
@@ -50,7 +42,6 @@ def _extract(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     from builders.splits import load_split
     from builders.values import Soup
     from evaluators.journal import Journal
-    from evaluators.jury import split_provider
     from evaluators.models import prepare
     from evaluators.points import PointSet, checked, points_folder, write_points
     from evaluators.prompts import language_of
@@ -58,23 +49,18 @@ def _extract(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     from evaluators.run import run_calls
     from evaluators.runner import Runner
     from evaluators.submission import slug
-    from evaluators.values import Decoding, Model
 
     split = load_split(options.split, root=options.splits)
     m = split.manifest
     if m.protocol != "soup":
         p.error(f"split {m.ref} is of protocol {m.protocol!r}; points are cut from situation puzzles")
-    provider, name = split_provider(options.judge)
-    if provider is None:
-        p.error(f"say who made {name!r}, as --judge PROVIDER:{name}")
+    model = model_of(p, options, "judge")
     suffix = "-released" if options.compat else ""
-    path = options.out or points_folder(m, options.splits) / f"{slug(name)}{suffix}.yaml"
+    path = options.out or points_folder(m, options.splits) / f"{slug(model.name)}{suffix}.yaml"
     if path.exists() and not options.force:
         print(f"error: {path} exists, and people may have edited it; --force replaces it", file=sys.stderr)
         return REFUSED
     texts = load_texts(language_of(m), home=options.prompts, names=("points",))
-    decoding = Decoding(temperature=options.temperature, max_tokens=options.max_tokens, seed=options.seed)
-    model = Model(name=name, provider=provider, api_base=options.api_base, decoding=decoding)
     prepare(model)
     items = [item for item in split.items if isinstance(item, Soup)]
     with Journal(path.with_name(f"{path.stem}.journal.jsonl")) as journal:
@@ -91,8 +77,8 @@ def _extract(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     made = PointSet(
         split=m.ref,
         split_sha256=m.sha256,
-        judge=name,
-        provider=provider,
+        judge=model.name,
+        provider=model.provider,
         compat=options.compat,
         prompt_sha256=texts.prompts["points"].sha256,
         items=tuple(found[item.id] for item in items),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evaluators.asked_model import add_options, add_places, model_of
 from evaluators.submit import DONE, OUTSIDE, REFUSED, guarded
 
 if TYPE_CHECKING:
@@ -29,16 +30,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--split", required=True, help="a split of cases, for example sample-case@1.0")
     p.add_argument("--writer", default=WRITER, metavar="[PROVIDER:]MODEL", help="who writes (default: %(default)s)")
     p.add_argument("--grader-mode", type=int, choices=(4, 5), default=5, help="4: the writer sees the solution")
-    p.add_argument("--api-base", metavar="URL", help="endpoint of the writer")
-    p.add_argument("--temperature", type=float)
-    p.add_argument("--max-tokens", type=int)
-    p.add_argument("--seed", type=int)
-    p.add_argument("--concurrency", type=int, default=8, metavar="C", help="most calls in flight (default 8)")
-    p.add_argument("--timeout", type=float, default=600, metavar="S", help="seconds for one attempt (default 600)")
-    p.add_argument("--prompts", type=Path, metavar="DIR", help="prompt texts of your own")
-    p.add_argument("--splits", type=Path, default=Path("splits"), metavar="DIR", help="where built splits are")
-    p.add_argument("--out", type=Path, metavar="F", help="file to write (default: beside the split)")
-    p.add_argument("--force", action="store_true", help="replace a file that people may have edited")
+    add_options(p, "writer")
+    add_places(p)
     return p
 
 
@@ -59,27 +52,21 @@ def _open(p: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
 
 def _write(p: argparse.ArgumentParser, options: argparse.Namespace, split: "Split") -> int:
-    from evaluators.jury import split_provider
     from evaluators.models import prepare
     from evaluators.protocols.case.texts import RUBRIC, load_rubric_text
     from evaluators.rubrics import QuestionRubric, RubricSet, checked, graded_questions, write_rubrics
     from evaluators.run import run_calls
     from evaluators.runner import Runner
     from evaluators.sealing import open_journal
-    from evaluators.values import Decoding, Model
 
     m = split.manifest
     if m.protocol != "case":
         p.error(f"split {m.ref} is of protocol {m.protocol!r}; rubrics are for the questions of cases")
-    provider, name = split_provider(options.writer)
-    if provider is None:
-        p.error(f"say who made {name!r}, as --writer PROVIDER:{name}")
-    path = _path(options, split, name)
+    model = model_of(p, options, "writer")
+    path = _path(options, split, model.name)
     if path.exists() and not options.force:
         print(f"error: {path} exists, and people may have edited it; --force replaces it", file=sys.stderr)
         return REFUSED
-    decoding = Decoding(temperature=options.temperature, max_tokens=options.max_tokens, seed=options.seed)
-    model = Model(name=name, provider=provider, api_base=options.api_base, decoding=decoding)
     text = load_rubric_text(home=options.prompts)
     prepare(model)
     wanted = graded_questions(split)
@@ -98,13 +85,13 @@ def _write(p: argparse.ArgumentParser, options: argparse.Namespace, split: "Spli
         split=m.ref,
         split_sha256=m.sha256,
         mode=options.grader_mode,
-        writer=name,
-        provider=provider,
+        writer=model.name,
+        provider=model.provider,
         prompt_sha256=text.prompts[RUBRIC].sha256,
         rubrics=tuple(QuestionRubric(item_id=item, question=n, rubric=found[item, n]) for item, n in wanted),
     )
     write_rubrics(checked(made, split, mode=made.mode, where=str(path)), path, manifest=m)
-    print(f"{m.ref}: {len(made.rubrics)} rubrics by {name}, mode {made.mode}, sha256 {made.sha256[:12]}")
+    print(f"{m.ref}: {len(made.rubrics)} rubrics by {model.name}, mode {made.mode}, sha256 {made.sha256[:12]}")
     print(f"rubrics: {path}")
     return DONE
 

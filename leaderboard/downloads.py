@@ -39,17 +39,11 @@ ITEMS: Mapping[str, str] = MappingProxyType({"items": "split, version, position"
 QUERIES = (
     (
         "The ranks of all boards, with their intervals",
-        "SELECT split, best_rank, worst_rank, model, round(value, 3) AS score,
-"
-        "    round(low, 3) AS low, round(high, 3) AS high
-"
-        "FROM estimates
-WHERE best_rank IS NOT NULL AND method IN ('lsre', 'betabin', 'cluster-t')
-"
-        "    AND estimand = 'items like these' AND metric NOT LIKE '%/%' -- one with a slash is of a category
-"
-        "QUALIFY row_number() OVER (PARTITION BY submission_id, condition, metric ORDER BY method = 'lsre' DESC) = 1
-"
+        "SELECT split, best_rank, worst_rank, model, round(value, 3) AS score,\n"
+        "    round(low, 3) AS low, round(high, 3) AS high\n"
+        "FROM estimates\nWHERE best_rank IS NOT NULL AND method IN ('lsre', 'betabin', 'cluster-t')\n"
+        "    AND estimand = 'items like these' AND metric NOT LIKE '%/%' -- one with a slash is of a category\n"
+        "QUALIFY row_number() OVER (PARTITION BY submission_id, condition, metric ORDER BY method = 'lsre' DESC) = 1\n"
         "ORDER BY split, condition, metric, best_rank, model;",
     ),
     (

@@ -12,6 +12,7 @@ from evaluators.check.findings import Findings
 if TYPE_CHECKING:
     from builders.values import SplitManifest
     from evaluators.sealed_bundle import SealedBundle
+    from evaluators.values import Estimate
 
 DESCRIPTION = "submission.yaml"
 REPACK = "take the bundle as the run wrote it"
@@ -97,19 +98,26 @@ def _work_out(
     from builders.splits import load_split
     from evaluators.bundle import BundleError
     from evaluators.sealed_bundle import open_bundle
-    from evaluators.sealing import aggregates, discreet
+    from evaluators.sealing import SealedRunError, aggregates, discreet
 
     where = str(folder / "aggregates.jsonl")
     if not vault.own_recipients() & set(m.sealed_for):
         say = found.refuse if proof else found.report
         say("aggregates", where, "stated, not worked out again: no identity of the split is here", "hold its key")
         return
+    problem: str | None = None
+    again: tuple[Estimate, ...] = ()
     try:
         with discreet(m):
-            evidence = open_bundle(folder)
-            again = aggregates(load_split(m.ref, root=splits, sealed=True), evidence)
-    except BundleError as error:
-        found.refuse("sealed", str(folder), str(error), REPACK)
+            try:
+                evidence = open_bundle(folder)
+                again = aggregates(load_split(m.ref, root=splits, sealed=True), evidence)
+            except BundleError as error:  # says which file, and quotes none of its rows
+                problem = str(error)
+    except SealedRunError:  # anyone can encrypt for the split's keys whatever he likes
+        problem = "the evidence was opened, and no numbers come of it"
+    if problem is not None:
+        found.refuse("sealed", str(folder), problem, REPACK)
         return
     if again != tuple(e.model_copy(update={"best_rank": None, "worst_rank": None}) for e in bundle.estimates):
         found.refuse("aggregates", where, "the evidence comes to other numbers than these", REPACK)
