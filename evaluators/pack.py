@@ -4,6 +4,7 @@
 of memory that it did not clear into its file: whoever has read nothing but what is public leaves nothing else there.
 """
 
+import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,9 +19,14 @@ ORDER BY table_name, column_index"""
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Pack; 0 done, 1 a file cannot be read or written."""
-    folder, *tables = sys.argv[1:] if argv is None else argv
+    p = argparse.ArgumentParser(prog="python -m evaluators.pack", description=__doc__)
+    p.add_argument(
+        "folder", type=Path, metavar="FOLDER", help="where the Parquet files are, and the DuckDB file will be"
+    )
+    p.add_argument("tables", nargs="+", metavar="TABLE", help="names of the files, without .parquet")
+    options = p.parse_args(argv)
     try:
-        pack(Path(folder), tables)
+        pack(options.folder, options.tables)
     except OSError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
