@@ -12,8 +12,8 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 LOADS = 5
-# The time, from the start of the navigation, at which the script has put its search above a table of all rows, and
-# the time at which the first view with it was drawn.
+# The time, from the start of the navigation, at which the script has put its search above a table that holds all
+# rows, and the time at which the first view with it was drawn.
 _WATCH = """
 const seen = new MutationObserver(() => {
   const search = document.querySelector(".ds-tools input");
@@ -49,7 +49,7 @@ def load(built: Path, page: str, model: str, models: int) -> Loaded | None:
         built: The built site.
         page: The board's page.
         model: A name that its search shall find.
-        models: How many rows it has.
+        models: How many rows it has; the first 200 are drawn until a reader asks for more.
 
     Raises:
         AssertionError: If what was called usable is not: the search has to find the model and the sort to turn rows.
@@ -76,7 +76,7 @@ def _load(browser: Any, address: str, sent: list[int], model: str, models: int) 
     tab.goto(address, wait_until="networkidle")
     tab.wait_for_function("window.drawn")
     usable, drawn, kilobytes = tab.evaluate("window.usable"), tab.evaluate("window.drawn"), sum(sent) / 1000
-    assert tab.evaluate(_SHOWN) == models, "every row is there when the table is called usable"
+    assert tab.evaluate(_SHOWN) == min(models, 200), "rows are there when the table is called usable"
     search = tab.evaluate(_SEARCH, model)
     assert 1 <= tab.evaluate(_SHOWN) < models, "the search finds the model and leaves out others"
     context.close()

@@ -244,6 +244,34 @@ def test_a_board_reads_without_javascript(browser: Any, site: Path) -> None:
         assert page.locator(".ds-runs").first.is_visible()
 
 
+def test_a_long_board_draws_its_first_rows_and_searches_all(browser: Any, site: Path) -> None:
+    """The rows of a real board, many times over; each copy has a name of its own."""
+    text = (site / "layton-llm.html").read_text(encoding="utf-8")
+    first = re.search(r'<tr role="row" data-run.*?</tr>', text, re.DOTALL)
+    copies = "".join(re.sub(r"<bdi>.*?</bdi>", f"<bdi>copy-{n}</bdi>", first[0], count=1) for n in range(230))
+    (site / "long.html").write_text(text.replace(first[0], copies, 1), encoding="utf-8")
+    with browser.new_context() as context:
+        page = context.new_page()
+        open_page(page, site, "long")
+        table = page.locator(".ds-models").first
+        assert table.locator("tbody tr:visible").count() == 200
+        assert "the first 200 shown" in page.locator(".ds-count").first.inner_text()
+        page.locator(".ds-tools input[type=search]").first.fill("copy-229")
+        assert table.locator("tbody tr:visible .ds-name > a bdi").all_text_contents() == ["copy-229"]
+        page.locator(".ds-tools input[type=search]").first.fill("")
+        page.locator("button.ds-all").click()
+        assert table.locator("tbody tr:visible").count() > 230
+        assert "rows=all" in page.url
+        page.reload()
+        assert table.locator("tbody tr:visible").count() > 230
+        assert not page.locator("button.ds-all").is_visible()
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        open_page(page, site, "long")
+        assert page.locator(".ds-models").first.locator("tbody tr:visible").count() > 230, "all, without a script"
+    (site / "long.html").unlink()
+
+
 def test_links_of_the_front_page_lead_to_boards_and_data(page: Any, site: Path) -> None:
     open_page(page, site, "index")
     page.locator(".ds-board a", has_text="layton-eval, text riddles").click()

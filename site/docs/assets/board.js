@@ -4,6 +4,7 @@
 (() => {
   const { make, showPart } = window.deerstalker;
   const PLAIN = "table[data-plain]", BOARD = "table[data-board]";
+  const FIRST = 200; // rows of a board that are drawn until more are asked for; board.css names the same number
   const number = (text) => {
     const found = text.replace(/−/g, "-").match(/-?[\d.]+(?:e-?\d+)?/);
     return found ? parseFloat(found[0]) : null;
@@ -22,13 +23,14 @@
       this.kept = new Map();
       this.parts = new Map();
       this.fresh();
+      this.sorted = ""; // as the page came
       this.addSorting();
       this.addTools();
       this.read();
       this.show();
     }
 
-    fresh() { this.state = { sort: "", find: "", from: "", to: "", part: "", only: {}, show: null }; }
+    fresh() { this.state = { sort: "", find: "", from: "", to: "", part: "", rows: "", only: {}, show: null }; }
     column(key) { return this.keys.indexOf(key); }
 
     addSorting() {
@@ -73,6 +75,13 @@
       tools.append(this.csv, this.clear, this.count);
       const frame = this.table.closest(".ds-scroll") || this.table;
       frame.before(tools);
+      if (this.table.matches(BOARD) && this.rows.length > FIRST) this.addMore(frame);
+    }
+
+    addMore(frame) {
+      this.more = make("button", { type: "button", class: "ds-all" });
+      this.more.addEventListener("click", () => { this.state.rows = "all"; this.write(); });
+      frame.after(this.more);
     }
 
     field(name, input, key) {
@@ -160,7 +169,7 @@
     read() {
       const found = new URLSearchParams(location.search);
       const get = (name) => found.get(this.prefix + name) || "";
-      for (const name of ["sort", "find", "from", "to"]) this.state[name] = get(name);
+      for (const name of ["sort", "find", "from", "to", "rows"]) this.state[name] = get(name);
       for (const key of Object.keys(this.choices)) this.state.only[key] = get(key);
       const part = this.files ? get(this.kind) : "";
       this.state.part = this.files?.has(part) ? part : "";
@@ -172,7 +181,7 @@
     write() {
       const found = new URLSearchParams(location.search);
       const put = (name, value) => (value ? found.set(this.prefix + name, value) : found.delete(this.prefix + name));
-      for (const name of ["sort", "find", "from", "to"]) put(name, this.state[name]);
+      for (const name of ["sort", "find", "from", "to", "rows"]) put(name, this.state[name]);
       for (const key of Object.keys(this.choices)) put(key, this.state.only[key]);
       if (this.files) put(this.kind, this.state.part);
       if (this.state.show) found.set(`${this.prefix}columns`, this.state.show.join(","));
@@ -210,8 +219,10 @@
       const { sort, only, part } = this.state;
       this.showPart();
       const rows = this.view = this.ordered().filter((entry) => this.passes(entry));
-      const kept = new Set(rows);
+      const drawn = this.more && this.state.rows !== "all" ? rows.slice(0, FIRST) : rows;
+      const kept = new Set(drawn);
       this.rows.forEach((entry) => { entry.row.hidden = !kept.has(entry); });
+      this.table.classList.add("ds-ready");
       if (sort !== this.sorted) this.body.append(...this.ordered().map(({ row }) => row));
       this.sorted = sort;
       this.heads.forEach((head, n) => {
@@ -229,7 +240,12 @@
       const many = rows.length === this.rows.length ? all : `${rows.length} of ${all}`;
       const narrowed = part ? `, ${part.replace(/_/g, " ")} only` : "";
       this.csv.disabled = part !== "" && this.showing?.name !== part;
-      this.count.textContent = this.csv.disabled ? "Loading…" : many + narrowed;
+      const first = drawn.length < rows.length ? `, the first ${FIRST} shown` : "";
+      this.count.textContent = this.csv.disabled ? "Loading…" : many + narrowed + first;
+      if (this.more) {
+        this.more.hidden = !first;
+        this.more.textContent = `Show all ${rows.length} rows`;
+      }
     }
 
     showColumns() {
