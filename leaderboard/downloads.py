@@ -34,6 +34,16 @@ EVIDENCE: Mapping[str, str] = MappingProxyType(
         "stages": "submission_id, transcript_id",
     }
 )
+# What is left of tables with words where those of the items may not be passed on (`OpenSplit.told`): the letter of a
+# chosen option, and no rows of what is words alone.
+_UNTOLD: Mapping[str, str] = MappingProxyType(
+    {
+        "transcripts": "SELECT * EXCLUDE told REPLACE (CASE WHEN told OR length(answer) = 1 THEN answer END AS answer, "
+        "CASE WHEN told THEN justification END AS justification)",
+        "verdicts": "SELECT * EXCLUDE told REPLACE (CASE WHEN told THEN reply END AS reply)",
+    }
+)
+_ALL_WORDS = frozenset({"games", "stages"})
 ITEMS: Mapping[str, str] = MappingProxyType({"items": "split, version, position", "puzzles": "split, version, item"})
 # Queries that a reader can run on the file as they stand; tests/test_generated.py runs them.
 QUERIES = (
@@ -107,21 +117,22 @@ def _mark(store: Store) -> str:
 
 
 def _export(store: Store, folder: Path) -> None:
-    names, versions = [[getattr(s, part) for s in open_splits(store)] for part in ("split", "version")]
+    columns = [[getattr(s, part) for s in open_splits(store)] for part in ("split", "version", "told")]
     store.query(
         "CREATE OR REPLACE TEMP TABLE open_split AS SELECT unnest(?::VARCHAR[]) AS split, "
-        "unnest(?::VARCHAR[]) AS version",
-        [names, versions],
+        "unnest(?::VARCHAR[]) AS version, unnest(?::BOOLEAN[]) AS told",
+        columns,
     )
     store.query(
-        "CREATE OR REPLACE TEMP TABLE open_submission AS SELECT submission_id FROM submissions "
+        "CREATE OR REPLACE TEMP TABLE open_submission AS SELECT submission_id, told FROM submissions "
         "JOIN open_split USING (split, version)"
     )
-    for tables, shown in (
-        (AGGREGATES, ""),
-        (EVIDENCE, "SEMI JOIN open_submission USING (submission_id)"),
-        (ITEMS, "SEMI JOIN open_split USING (split, version)"),
-    ):
-        for table, order in tables.items():
-            to = str(folder / f"{table}.parquet").replace("'", "''")
-            store.query(f"COPY (FROM {table} {shown} ORDER BY {order}) TO '{to}' (FORMAT parquet, COMPRESSION zstd)")
+    sources = {table: f"FROM {table}" for table in AGGREGATES}
+    sources |= {table: f"FROM {table} SEMI JOIN open_split USING (split, version)" for table in ITEMS}
+    for table in EVIDENCE:
+        chosen = _UNTOLD.get(table, "SELECT * EXCLUDE told")
+        shown = f"{chosen} FROM {table} JOIN open_submission USING (submission_id)"
+        sources[table] = f"{shown} WHERE told" if table in _ALL_WORDS else shown
+    for table, order in {**AGGREGATES, **EVIDENCE, **ITEMS}.items():
+        to = str(folder / f"{table}.parquet").replace("'", "''")
+        store.query(f"COPY ({sources[table]} ORDER BY {order}) TO '{to}' (FORMAT parquet, COMPRESSION zstd)")

@@ -15,6 +15,7 @@ import pytest
 
 from builders import CANARIES
 from builders.sealed import seal_split
+from evaluators.bundle import read_bundle
 from evaluators.fit import fit_split
 from evaluators.store import Store, open_store
 from leaderboard import standings
@@ -35,6 +36,7 @@ from tests import bench_store
 from tests.made_board import ARABIC, HOSTILE, IMAGE, RTL, fill
 from tests.made_runs import made_run
 from tests.made_sealed import cases, key, secret
+from tests.made_soup import write_made_games
 
 
 def quick(data: object) -> object:
@@ -214,6 +216,26 @@ def test_nothing_of_a_sealed_split_is_shown_item_by_item(tmp_path: Path) -> None
         assert connection.execute("SELECT count(*) FROM submissions").fetchone() == (2,)
     (head,) = (site / "api/v1/compare").glob("*.json")
     assert json.loads(head.read_text())["items"] == []
+
+
+def test_what_was_said_of_items_that_may_not_be_passed_on_is_nowhere_and_its_numbers_are(tmp_path: Path) -> None:
+    games = read_bundle(write_made_games(tmp_path))
+    with open_store(tmp_path / "s.duckdb") as store:
+        store.write_submission(games.submission, games.transcripts, games.verdicts, tier="scored-here")
+        (split,) = open_splits(store)
+        assert not split.told, "its puzzles are not in the store"
+        site = build_site(store, tmp_path / "out").parent
+    words = {"a reconstruction": ("transcripts", "answer"), "a judge's reply": ("verdicts", "reply")}
+    with duckdb.connect(str(site / "data/results.duckdb"), read_only=True) as connection:
+        for what, (table, column) in words.items():
+            found = connection.execute(f"SELECT count(*), count({column}) FROM {table}").fetchone()
+            assert found is not None
+            assert found[0] > 0, f"{table} has its rows"
+            assert found[1] == 0, what
+        assert connection.execute("SELECT count(*) FROM games").fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM scores").fetchone() != (0,)
+    said = re.compile(r"It was clue \d+\.|Is it \d+\?")
+    assert not [name for name, data in files(site).items() if said.search(data.decode(errors="replace"))]
 
 
 def leaky(store: Store, said: str) -> None:
