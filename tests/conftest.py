@@ -36,12 +36,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     needs = "needs Chromium, the local model or a schema of others; set by the fixtures it asks for"
     config.addinivalue_line("markers", f"real_parts: {needs}")
+    config.addinivalue_line("markers", "chromium: needs Chromium; set likewise")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if {"chromium", "weights", "every_eval_ever_schema"} & set(getattr(item, "fixturenames", ())):
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if {"chromium", "weights", "every_eval_ever_schema"} & fixtures:
             item.add_marker("real_parts")
+        if "chromium" in fixtures:
+            item.add_marker("chromium")
 
 
 @pytest.fixture(autouse=True)
