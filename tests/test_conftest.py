@@ -64,6 +64,7 @@ def test_a_missing_part_skips_unless_it_is_required(pytester: pytest.Pytester, m
     pytester.makepyfile(conftest=(Path(__file__).parent / "conftest.py").read_text())
     pytester.makepyfile("def test_a(chromium):\n    pass\n")
     monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.delenv("DEERSTALKER_REQUIRE", raising=False)
     pytester.runpytest_inprocess().assert_outcomes(skipped=1)
     monkeypatch.setenv("DEERSTALKER_REQUIRE", "chromium,local-model")
     pytester.runpytest_inprocess().assert_outcomes(errors=1)
