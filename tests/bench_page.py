@@ -1,15 +1,11 @@
 """What a reader's browser takes to use a page: bytes over the wire, and milliseconds until its table can be used."""
 
-import gzip
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache, partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from shutil import which
 from statistics import median
-from threading import Thread
 from typing import Any, NamedTuple
+
+from tests.servers.pages import serve_pages
 
 LOADS = 5
 # The time, from the start of the navigation, at which the script has put its search above a table that holds all
@@ -61,7 +57,7 @@ def load(built: Path, page: str, model: str, models: int) -> Loaded | None:
         return None
     if found is None:
         return None
-    with served(built) as (address, sent), sync_playwright() as started:
+    with serve_pages(built) as (address, sent), sync_playwright() as started:
         browser = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
         loads = [_load(browser, f"{address}/{page}", sent, model, models) for _ in range(LOADS + 1)]
         browser.close()
@@ -81,38 +77,3 @@ def _load(browser: Any, address: str, sent: list[int], model: str, models: int) 
     assert 1 <= tab.evaluate(_SHOWN) < models, "the search finds the model and leaves out others"
     context.close()
     return Loaded(kilobytes, usable, drawn, search)
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[tuple[str, list[int]]]:
-    """Serve a folder as a static host does, packed with gzip; yields the address and the bytes of each answer."""
-    sent: list[int] = []
-    packed = cache(lambda path: gzip.compress(Path(path).read_bytes(), 6))
-
-    class Packed(SimpleHTTPRequestHandler):
-        def do_GET(self) -> None:
-            path = self.translate_path(self.path)
-            if not Path(path).is_file():
-                self.send_error(404)
-                return
-            body = packed(path)
-            self.send_response(200)
-            self.send_header("Content-Type", self.guess_type(path))
-            self.send_header("Content-Encoding", "gzip")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-            sent.append(len(body))
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Packed, directory=str(folder)))
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", sent
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -10,7 +10,7 @@ import socket
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -126,6 +126,16 @@ def chromium() -> Path:
         if found := shutil.which(name):
             return Path(found)
     missing("chromium", "no chromium on PATH: install it with the system's package manager")
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: Path) -> Iterator[Any]:
+    """Chromium as Playwright drives it; of one module, since its event loop lasts as long as it does."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
+        yield found
+        found.close()
 
 
 @pytest.fixture(scope="session")

@@ -42,15 +42,6 @@ def case_split(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture(scope="module")
-def browser(chromium: Path) -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
 class Served:
     def __init__(self, process: "subprocess.Popen[str]", url: str) -> None:
         self.process, self.url = process, url

@@ -135,8 +135,9 @@ def test_calls_in_flight_count_with_what_they_may_come_to() -> None:
         async def everything() -> list[Any]:
             calls = [asyncio.create_task(runner.complete(one)((Message(role="user", text=f"{n}"),))) for n in range(8)]
             await asyncio.to_thread(server.wait_for_requests, 3)
-            while runner._ended is None:  # noqa: ASYNC110 - the fourth call is refused before any reply is there
-                await asyncio.sleep(0)
+            async with asyncio.timeout(10):
+                while runner._ended is None:  # noqa: ASYNC110 - the fourth is refused before any reply is there
+                    await asyncio.sleep(0)
             server.release()
             return await asyncio.gather(*calls, return_exceptions=True)
 

@@ -7,10 +7,8 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import groupby
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -22,6 +20,7 @@ from leaderboard.build import Options, build_site
 from leaderboard.evidence import slug
 from tests.made_board import FORMULA, HOSTILE, IMAGE, LINK
 from tests.made_site import CATEGORIES, RICH, fill_every
+from tests.servers.pages import serve_pages
 
 ITEM = "items/layton-llm-1.0.0/r-000"
 MODEL = f"models/{slug(IMAGE)}"
@@ -60,26 +59,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def served(site: Path) -> Iterator[str]:
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: Path) -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
-        yield found
-        found.close()
+    with serve_pages(site) as (address, _):
+        yield address
 
 
 @pytest.fixture

@@ -3,10 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -18,6 +15,7 @@ from leaderboard.build import build_site
 from leaderboard.evidence import page_of
 from tests import test_novel_boards, test_soup_boards
 from tests.made_case import CASES, built, case, flat, run
+from tests.servers.pages import serve_pages
 
 CASE = "items/sample-case-1.0.0/case-a"
 PUZZLE = f"items/sample-soup-en-1.0.0/{page_of('en/Crime_Thriller/0')}"
@@ -45,26 +43,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def served(site: Path) -> Iterator[str]:
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: Path) -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
-        yield found
-        found.close()
+    with serve_pages(site) as (address, _):
+        yield address
 
 
 @pytest.fixture
