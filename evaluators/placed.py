@@ -19,10 +19,14 @@ def placed(groups: Iterable[Sequence[Estimate]]) -> list[tuple[Estimate, ...]]:
         The groups in order. The intervals of the headlines give the ranks; self-reported rows have none.
     """
     order = sorted((g for g in groups if g), key=lambda g: (-g[0].value, g[0].model, g[0].submission_id))
-    heads = [g[0] for g in order if g[0].tier in RANKED]
-    spread = overlap_rank_spread(np.array([e.low for e in heads]), np.array([e.high for e in heads]))
-    ranks = {e.submission_id: rank for e, rank in zip(heads, spread, strict=True)}
+    ranks = overlap_ranks([g[0] for g in order if g[0].tier in RANKED])
     return [(_ranked(first, ranks.get(first.submission_id)), *rest) for first, *rest in order]
+
+
+def overlap_ranks(estimates: Sequence[Estimate]) -> dict[str, tuple[int, int]]:
+    """The ranks among each other that overlapping intervals leave open, by submission_id; one estimate of each."""
+    spread = overlap_rank_spread(np.array([e.low for e in estimates]), np.array([e.high for e in estimates]))
+    return dict(zip((e.submission_id for e in estimates), spread, strict=True))
 
 
 def _ranked(estimate: Estimate, rank: tuple[int, int] | None) -> Estimate:

@@ -248,8 +248,5 @@ def _run(generator: str, folder: Path, day: datetime) -> None:
         )
     site_map = folder / "_build" / "sitemap.xml"
     if site_map.exists():
-        text = re.sub(
-            r"\s*<url>(?:(?!</url>).)*/frame\.html(?:(?!</url>).)*</url>", "", site_map.read_text(), flags=re.S
-        )
-        site_map.write_text(text)
+        site_map.write_text(_FRAME_ENTRY.sub("", site_map.read_text()))
         site_map.with_suffix(".xml.gz").unlink(missing_ok=True)

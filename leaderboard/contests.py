@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evaluators.means import Bounded, paired_mean
 from evaluators.ppi import Interval
@@ -144,11 +143,7 @@ def unit_scores(store: Store, split: OpenSplit, names: Sequence[str]) -> tuple[t
             column, unknown = place[item, _question(metric)], attempts - known
             points = total / most
             table[name][:, column] = (points / known, points / attempts, (points + unknown) / attempts)
-    return units, {name: Bounded(*_rows(own)) for name, own in table.items()}
-
-
-def _rows(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    return table[0], table[1], table[2]
+    return units, {name: Bounded(own[0], own[1], own[2]) for name, own in table.items()}
 
 
 def _question(metric: str) -> int | None:

@@ -103,12 +103,11 @@ def _write_board(
     paired: Sequence[Contest],
 ) -> list[tuple[str, str]]:
     """Write a board and the pages that go with it; files and documents of its charts."""
-    charts = _charts(board)
+    charts, chosen = _charts(board), parts_of(board, boards)
     text = render_board(
-        board, templates, boards=boards, repository=repository, charts=charts, opened=opened, paired=paired
+        board, templates, chosen=chosen, repository=repository, charts=charts, opened=opened, paired=paired
     )
     (folder / f"{board.split}.md").write_text(text, encoding="utf-8")
-    chosen = parts_of(board, boards)
     listed = [(s, c.parts) for s, c in zip(board.sections, chosen, strict=True) if c.parts]
     if listed:
         text = templates.get_template("breakdown.md.jinja").render(board=board, listed=listed, kind=chosen[0].kind)
@@ -123,7 +122,7 @@ def render_board(
     board: AnyBoard,
     templates: Environment | None = None,
     *,
-    boards: Sequence[AnyBoard] = (),
+    chosen: Sequence[Parts] | None = None,
     repository: str | None = None,
     charts: Mapping[int, Sequence[Chart]] | None = None,
     opened: Collection[tuple[str, str]] = (),
@@ -134,7 +133,7 @@ def render_board(
     Args:
         board: The board.
         templates: From `environment`; None: made here.
-        boards: All boards, among which those of other languages are found.
+        chosen: What can be chosen, by section; None: found here, in no other language.
         repository: On GitHub, where rows are reported; None: nowhere.
         charts: By section; None: they are drawn here.
         opened: Split and version of the items that have pages.
@@ -142,7 +141,8 @@ def render_board(
     """
     template = (templates or environment(repository)).get_template(board.template)
     known = {"board": board, "tiers": TIERS, "genres": GENRES, "report": repository is not None}
-    shown = {"charts": _charts(board) if charts is None else charts, "chosen": parts_of(board, boards)}
+    chosen = parts_of(board, ()) if chosen is None else chosen
+    shown = {"charts": _charts(board) if charts is None else charts, "chosen": chosen}
     return template.render(**known, **shown, opened=opened, contests_of=partial(contests_of, paired, board.split))
 
 

@@ -7,10 +7,8 @@ own for those who have no JavaScript.
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
-import numpy as np
-
 from evaluators.estimate import LIKE, RANKED
-from evaluators.ppi import overlap_rank_spread
+from evaluators.placed import overlap_ranks
 from evaluators.values import Estimate, Submission
 from leaderboard.boards import section_key
 from leaderboard.charts import Axis, axis
@@ -178,8 +176,7 @@ def _ranked(estimates: Sequence[Estimate], placed: set[str]) -> tuple[Row, ...]:
     if all(e.best_rank and e.worst_rank for e in ranked):
         found = {e.submission_id: (e.best_rank or 0, e.worst_rank or 0) for e in ranked}
     else:
-        spread = overlap_rank_spread(np.array([e.low for e in ranked]), np.array([e.high for e in ranked]))
-        found = dict(zip((e.submission_id for e in ranked), spread, strict=True))
+        found = overlap_ranks(ranked)
     return tuple(Row(e, found.get(e.submission_id)) for e in rows)
 
 
