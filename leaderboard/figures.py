@@ -16,17 +16,16 @@ from evaluators.placed import placed
 from evaluators.store import Store
 from evaluators.stored import Measured, Stored
 from evaluators.values import Estimate
+from leaderboard.standings import FITTED
 
 _ROOT = Path(__file__).resolve().parent.parent
+_MEANS = ("estimate_cases", "estimate_means", "means", "people", "placed")
 # A change to any of these makes kept figures out of date.
 CODE = tuple(
     _ROOT / name
     for name in (
-        *(
-            f"evaluators/{n}.py"
-            for n in ("estimate_cases", "estimate_means", "kept", "means", "people", "ppi", "store")
-        ),
-        *("evaluators/values.py", "leaderboard/figures.py"),
+        *(f"evaluators/{n}.py" for n in (*FITTED, *_MEANS)),
+        "leaderboard/figures.py",
     )
 )
 COURSE = ("game turns", "game clues_per_turn", "game unknown", "game repeated")

@@ -18,7 +18,7 @@ from leaderboard.novel_views import Side, side_by_side
 
 SETTINGS = ("context", "evidence", "question-only")
 # A change to any of these makes what is kept of settings side by side out of date.
-CODE = (*EACH, *(Path(str(module.__file__)) for module in (novel_views, novel_settings, novel_readings)))
+CODE = (*EACH, Path(__file__), *(Path(str(m.__file__)) for m in (novel_views, novel_settings, novel_readings)))
 Group = tuple[Submission | None, ...]  # the runs of one line, in the order of SETTINGS
 
 

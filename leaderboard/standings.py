@@ -18,11 +18,13 @@ from leaderboard.ranks import claims, rank_sets
 
 KEPT_DRAWS = 1000
 _ROOT = Path(__file__).resolve().parent.parent
+_READ = ("answers", "kept", "scores", "store", "stored", "values")  # what comes out of the store, and what it means
+FITTED = ("bins", "estimate", "fit", "lsre", "lsre_chain", "ppi", "rows", *_READ)
 # A change to any of these makes kept estimates out of date.
 CODE = tuple(
     _ROOT / name
     for name in (
-        *(f"evaluators/{n}.py" for n in ("bins", "estimate", "fit", "lsre", "lsre_chain", "ppi", "rows", "store")),
+        *(f"evaluators/{n}.py" for n in FITTED),
         *(f"leaderboard/{n}.py" for n in ("compare", "paired", "ranks", "standings")),
     )
 )

@@ -1,5 +1,6 @@
 """What is kept of puzzles, novels and cases: only new or changed submissions are worked out again."""
 
+import ast
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluators.store import Store, open_store
-from leaderboard import figures, novel_runs
+from leaderboard import figures, novel_runs, standings
 from leaderboard.case_boards import case_boards
 from leaderboard.novel_boards import novel_boards
 from leaderboard.soup_boards import soup_boards
@@ -15,6 +16,36 @@ from tests import test_case_boards, test_novel_boards, test_soup_boards
 from tests.made_case import CASES, run
 from tests.made_readings import write
 from tests.test_novel_boards import ITEMS
+
+# Imported by what makes numbers, and making none: tables of others, errors, the names of the first list.
+NO_NUMBERS = {"builders.values", "evaluators.responders", "evaluators.store_errors", "evaluators.tables"}
+NO_NUMBERS |= {"leaderboard.standings"}
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def imported(path: Path) -> set[str]:
+    """Modules of this project that a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in {
+            "builders",
+            "evaluators",
+            "leaderboard",
+        }:
+            folder = ROOT / str(node.module).replace(".", "/")
+            found |= {
+                f"{node.module}.{a.name}" if (folder / f"{a.name}.py").exists() else str(node.module)
+                for a in node.names
+            }
+    return found
+
+
+@pytest.mark.parametrize("module", [standings, figures, novel_runs], ids=lambda m: m.__name__)
+def test_a_change_to_anything_that_numbers_are_made_with_makes_what_is_kept_out_of_date(module: Any) -> None:
+    listed = {str(path.relative_to(ROOT).with_suffix("")).replace("/", ".") for path in module.CODE}
+    assert module.__name__ in listed
+    missing = {name for path in module.CODE for name in imported(path)} - listed - NO_NUMBERS
+    assert not missing
 
 
 @pytest.fixture
