@@ -1,4 +1,4 @@
-"""Replace a folder whole: a full disk, a crash or Ctrl-C leaves the old one or the new one, never half of either."""
+"""Replace a folder or file whole: a full disk, a crash or Ctrl-C leaves the old or the new, never half of either."""
 
 import os
 import shutil
@@ -39,6 +39,26 @@ def replace_folder(folder: Path, *, durable: bool = True) -> Iterator[Path]:
             old.rename(folder)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+def replace_file(path: Path, data: bytes, *, durable: bool) -> None:
+    """Put a file with this content in the place of `path`, in a folder that is there.
+
+    Args:
+        path: What is replaced.
+        data: All of the new file.
+        durable: Wait until it is on the disk.
+
+    Raises:
+        OSError: If it cannot be written; what stood there before still stands.
+    """
+    new = path.with_name(f".{path.name}.new")
+    with new.open("wb") as file:
+        file.write(data)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+    new.replace(path)
 
 
 def _sync(path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Literal
 import yaml
 from pydantic import Field, ValidationError
 
+from builders.folders import replace_file
 from builders.splits import Split
 from builders.values import ItemId, Name, Sha256, SplitManifest, Value
 from evaluators.values import Label, SplitRef
@@ -63,9 +64,7 @@ def write_points(found: PointSet, path: Path) -> None:
         "# yourself as `reviewer`; an edit makes another digest, and so a condition of its own on the board.\n"
     )
     text = yaml.safe_dump(found.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=110)
-    new = path.with_name(f".{path.name}.new")
-    new.write_text(head + text, encoding="utf-8")
-    new.replace(path)
+    replace_file(path, (head + text).encode(), durable=False)
 
 
 def read_points(path: Path) -> PointSet:

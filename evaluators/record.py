@@ -15,6 +15,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
+from builders.folders import replace_file
 from builders.values import Sha256, Value
 from evaluators.submission import code_version
 from evaluators.tally import ModelUse, Tally
@@ -106,9 +107,8 @@ def write_record(path: Path, record: RunRecord) -> None:
     Raises:
         OSError: If it cannot be written; what stood there before still stands.
     """
-    new = path.with_name(f".{path.name}.new")
-    new.write_text(record.model_dump_json(indent=1, exclude_defaults=True) + "\n", encoding="utf-8")
-    new.replace(path)
+    text = record.model_dump_json(indent=1, exclude_defaults=True) + "\n"
+    replace_file(path, text.encode(), durable=False)
 
 
 @contextmanager

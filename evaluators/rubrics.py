@@ -8,6 +8,7 @@ from typing import Literal
 import yaml
 from pydantic import Field, ValidationError
 
+from builders.folders import replace_file
 from builders.splits import Split
 from builders.values import Case, ItemId, Name, Sha256, SplitManifest, Value
 from evaluators.values import Label, SplitRef
@@ -91,9 +92,7 @@ def write_rubrics(found: RubricSet, path: Path, *, manifest: SplitManifest) -> N
 
         data = encrypt(data, manifest.sealed_for)
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.new")
-    new.write_bytes(data)
-    new.replace(path)
+    replace_file(path, data, durable=False)
 
 
 def read_rubrics(path: Path) -> RubricSet:

@@ -9,6 +9,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from builders import vault
+from builders.folders import replace_file
 from builders.values import ItemId, Protocol, Value
 from evaluators.values import HexId, SplitRef, Verdict
 
@@ -164,9 +165,7 @@ def write_labels(labels: Iterable[Label], path: Path) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     text = "".join(label.model_dump_json(exclude_defaults=True) + "\n" for label in sorted(labels, key=key))
-    new = path.with_name(f".{path.name}.new")
-    new.write_text(text, encoding="utf-8")
-    new.replace(path)
+    replace_file(path, text.encode(), durable=False)
 
 
 def merge(several: Sequence[Sequence[Label]]) -> tuple[Label, ...]:

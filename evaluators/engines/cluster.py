@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from uuid import uuid4
 
+from builders.folders import replace_file
 from evaluators.engines import WorkerLostError
 from evaluators.engines.purse import Purse
 from evaluators.engines.shares import (
@@ -173,9 +174,7 @@ def _keep(path: Path, data: bytes) -> None:
     """Write down what a node sent, unless it wrote the same here itself."""
     if not data or (path.exists() and path.stat().st_size >= len(data)):
         return
-    new = path.with_suffix(".new")
-    new.write_bytes(data)
-    new.replace(path)
+    replace_file(path, data, durable=False)
 
 
 def _ray() -> Any:

@@ -1,11 +1,11 @@
 """Batches on their way, written down before they are sent, so that the same command collects them days later."""
 
 import json
-import os
 from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from builders.folders import replace_file
 from builders.values import Value
 from evaluators.journal import JournalError
 from evaluators.values import Model
@@ -53,12 +53,8 @@ class Outbox:
         self._write()
 
     def _write(self) -> None:
-        new = self.path.with_name(f".{self.path.name}.new")
+        text = json.dumps([one.model_dump(mode="json") for one in self.sent.values()])
         try:
-            with new.open("w", encoding="utf-8") as file:
-                json.dump([one.model_dump(mode="json") for one in self.sent.values()], file)
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(self.path)
+            replace_file(self.path, text.encode(), durable=True)
         except OSError as error:
             raise JournalError(f"{self.path} cannot be written: {error.strerror}; make room and run again") from None

@@ -4,11 +4,11 @@ A worker is lent a part before it starts, keeps to it, and gives back what it di
 that was lost counts as spent, but for what its journal shows, on this and on every later command of the run.
 """
 
-import os
 from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from builders.folders import replace_file
 from builders.values import Value
 from evaluators.journal import JournalError
 from evaluators.journals import WORKERS, paid_usd
@@ -75,13 +75,8 @@ class Purse:
 
     def _write(self, account: Account) -> None:
         path = self._folder / PURSE
-        new = path.with_name(f".{path.name}.new")
         try:
-            with new.open("w", encoding="utf-8") as file:
-                file.write(account.model_dump_json())
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(path)
+            replace_file(path, account.model_dump_json().encode(), durable=True)
         except OSError as error:
             raise JournalError(f"{path} cannot be written: {error.strerror}; make room and run again") from None
         self._account = account
