@@ -4,6 +4,7 @@ import asyncio
 import json
 import signal
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,16 @@ async def interrupted(*_: object, **__: object) -> str:
     signal.raise_signal(signal.SIGINT)
     await asyncio.Event().wait()
     raise AssertionError("nothing ends this wait but the signal")
+
+
+def heard_and_died(submit: Callable[..., Awaitable[str | None]]) -> Callable[..., Awaitable[str]]:
+    """`submit` of a process that ends once the provider has heard of the batch."""
+
+    async def submit_and_end(*what: Any, **how: Any) -> str:
+        await submit(*what, **how)
+        return await interrupted()
+
+    return submit_and_end
 
 
 def lines(server: BatchServer) -> list[tuple[str, int]]:
@@ -152,13 +163,7 @@ def test_a_run_that_died_between_file_and_batch_finds_the_batch_by_its_tag(
     write_made_split(tmp_path / "splits", 2)
     with BatchServer(answers) as server:
         with monkeypatch.context() as patch:
-            heard = batch_api.submit
-
-            async def heard_and_died(*what: Any, **how: Any) -> str:
-                await heard(*what, **how)
-                return await interrupted()
-
-            patch.setattr(batch_api, "submit", heard_and_died)
+            patch.setattr(batch_api, "submit", heard_and_died(batch_api.submit))
             assert submit(options(tmp_path, server, *BATCH)) == 3
         (one,) = json.loads((tmp_path / "out/batches.json").read_text())
         assert (one["batch_id"], len(server.submitted)) == (None, 1)

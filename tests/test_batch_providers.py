@@ -18,7 +18,7 @@ from tests.made import write_made_split
 from tests.servers.batch_providers import AnthropicServer, MistralServer, XaiServer
 from tests.servers.batch_server import Fate
 from tests.servers.model_server import Answer
-from tests.test_batch import BATCH, in_order, interrupted, without_command
+from tests.test_batch import BATCH, heard_and_died, in_order, interrupted, without_command
 from tests.test_submit import answers, options
 
 
@@ -157,13 +157,7 @@ def test_a_run_that_died_before_it_heard_of_its_batch_finds_it_or_sends_it_anew(
     write_made_split(tmp_path / "splits", 2)
     with provider.server(solver_first) as server:
         with monkeypatch.context() as patch:
-            heard = batch_api.submit
-
-            async def heard_and_died(*what: Any, **how: Any) -> str:
-                await heard(*what, **how)
-                return await interrupted()
-
-            patch.setattr(batch_api, "submit", heard_and_died)
+            patch.setattr(batch_api, "submit", heard_and_died(batch_api.submit))
             assert submit(provider.asked(tmp_path, server, *BATCH)) == 3
         assert [one["batch_id"] for one in outbox(tmp_path)] == [None]
         assert submit(provider.asked(tmp_path, server, *BATCH)) == 0
