@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from builders.values import Value
+from evaluators.lean_call import ROUTE, acompletion, as_told
 from evaluators.values import Failure, Message, Model, Reply, Usage
 
 # Makers whose litellm prefix is also their name: only for these may the provider be read off a model string.
@@ -189,7 +190,7 @@ def route(model: Model) -> str:
     """Name under which litellm is asked for a model; records keep the model's own.
 
     Endpoints of one's own that speak OpenAI's protocol are reached by litellm's `hosted_vllm` route, which sends the
-    same request and sorts the same failures for about two thirds of the CPU time of its `openai` route
+    same request and sorts the same failures for about half of the CPU time of its `openai` route, by the short way
     (`make bench-run`). OpenAI's own models stay where they are: some take other options there.
     """
     prefix, _, name = model.name.partition("/")
@@ -197,7 +198,7 @@ def route(model: Model) -> str:
         return model.name
     litellm = _litellm()
     own = name in litellm.open_ai_chat_completion_models or litellm.OpenAIGPT5Config.is_model_gpt_5_model(name)
-    return model.name if own or model.decoding.thinking_tokens else f"hosted_vllm/{name}"
+    return model.name if own or model.decoding.thinking_tokens else f"{ROUTE}/{name}"
 
 
 async def attempt(
@@ -228,7 +229,8 @@ async def attempt(
     began = time.monotonic()
     try:
         async with asyncio.timeout(limit):
-            response = await litellm.acompletion(
+            response = await acompletion(
+                litellm,
                 model=route(model),
                 messages=[wire(m) for m in messages],
                 timeout=limit,
@@ -240,7 +242,7 @@ async def attempt(
     except TimeoutError:
         raise AttemptFailed("timeout", f"no whole reply within {limit:g} s") from None
     except Exception as error:  # noqa: BLE001 - the one place: whatever a client library raises becomes a failure
-        return _failed(litellm, model, error, seconds=time.monotonic() - began)
+        return _failed(litellm, model, as_told(litellm, route(model), error), seconds=time.monotonic() - began)
     reply = read_response(response, seconds=time.monotonic() - began)
     return reply.model_copy(update={"cost_usd": (priced or price)(model, reply.usage)})
 

@@ -5,15 +5,18 @@ from email.utils import format_datetime
 
 import pytest
 
+from evaluators.lean_call import acompletion, as_told
 from evaluators.models import (
     AttemptFailed,
     ModelError,
     ServiceRefusedError,
+    _litellm,
     attempt,
     prepare,
     provider_of,
     retry_after,
     route,
+    wire,
 )
 from evaluators.protocols.riddle import SolverReply
 from evaluators.run import run_calls
@@ -68,6 +71,43 @@ def test_both_routes_send_the_same_request_and_read_the_same_reply() -> None:
         seen.append((body | {"model": ""}, reply.model_copy(update={"seconds": 0.0, "cost_usd": None})))
         assert server.headers[0]["authorization"] == "Bearer none"
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(content="hi", model="any-2026"),
+        Answer(status=400),
+        Answer(status=400, raw=b'{"error": {"message": "context_length_exceeded"}}'),
+        Answer(
+            status=400, raw=b'{"error": {"code": "content_policy_violation", "message": "content_policy_violation"}}'
+        ),
+        *(Answer(status=status) for status in (401, 403, 404, 408, 413, 422, 500, 502, 503, 504, 529)),
+        Answer(status=429, headers={"Retry-After": "7"}),
+        Answer(status=500, raw=b"<html>"),
+        Answer(fault="drop"),
+        Answer(raw=b'{"id": "x", "choi'),
+        Answer(raw=b"[]"),
+        Answer(raw=b'{"error": {"message": "over"}}'),
+    ],
+)
+def test_the_short_way_sends_and_hears_what_litellm_does_itself(answer: Answer) -> None:
+    heard = []
+    for way in (acompletion, lambda litellm, **options: litellm.acompletion(**options)):
+        with ModelServer(lambda *_: answer) as server:
+            options = {"api_base": server.url, "api_key": "none", "max_retries": 0, "temperature": 0.5, "seed": 3}
+            litellm = _litellm()
+            try:
+                said = run_calls(way(litellm, model="hosted_vllm/any", messages=[wire(HELLO[0])], **options))
+                came: object = (said.model, said.choices[0].message.content, said.usage.model_dump())
+            except Exception as error:
+                told = as_told(litellm, "hosted_vllm/any", error)
+                headers = getattr(told, "litellm_response_headers", None) or {}
+                came = (type(told), getattr(told, "status_code", None), headers.get("retry-after"), str(told)[:60])
+        sent = [{k: v for k, v in one.items() if k not in {"host"}} for one in server.headers]
+        heard.append((server.requests, sent, str(came).replace(server.url, "")))
+    assert heard[0] == heard[1]
+    assert len(heard[0][0]) == 1
 
 
 def test_a_service_that_counts_no_tokens_leaves_them_and_the_price_unknown() -> None:
