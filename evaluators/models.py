@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from builders.values import Value
+from evaluators.sent_once import send_once
 from evaluators.values import Failure, Message, Model, Reply, Usage
 
 # Makers whose litellm prefix is also their name: only for these may the provider be read off a model string.
@@ -52,6 +53,7 @@ def provider_of(name: str) -> str | None:
     return prefix if slash and prefix in FIRST_PARTY else None
 
 
+@lru_cache(maxsize=1)
 def _litellm() -> ModuleType:
     """Import litellm with its tables from the package: without this it asks the network for each of them first."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -60,6 +62,7 @@ def _litellm() -> ModuleType:
 
     litellm.suppress_debug_info = True
     litellm.telemetry = False
+    send_once()
     return litellm
 
 
