@@ -1,4 +1,4 @@
-"""A server on loopback that reads every request to its end and then breaks the connection; it runs in the test's loop.
+"""A server on loopback that reads a request to its end and gives no reply that is one; it runs in the test's loop.
 
 async with BrokenServer("reset") as server:
     ...  # call server.url; look at server.posts
@@ -10,7 +10,7 @@ import struct
 from types import TracebackType
 from typing import Literal, Self
 
-Way = Literal["reset", "close", "half a head", "half a body", "half a body, reset", "no HTTP"]
+Way = Literal["reset", "close", "half a head", "half a body", "half a body, reset", "no HTTP", "429", "500", "503"]
 WAYS: dict[Way, bytes] = {
     "reset": b"",
     "close": b"",
@@ -18,6 +18,9 @@ WAYS: dict[Way, bytes] = {
     "half a body": b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"id": "x", "choi',
     "half a body, reset": b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"id": ',
     "no HTTP": b"no such thing\r\n\r\n",
+    "429": b"HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+    "500": b"HTTP/1.1 500 Internal Server Error\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+    "503": b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
 }
 
 
@@ -46,8 +49,8 @@ class BrokenServer:
         self._server.close()
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower().split("\r\n")
-        sizes = [int(line.partition(":")[2]) for line in head if line.startswith("content-length:")]
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        sizes = [int(line.partition(":")[2]) for line in head if line.lower().startswith("content-length:")]
         await reader.readexactly(sum(sizes))
         self.posts.append(head[0].split(" ")[1])
         writer.write(WAYS[self._way])
