@@ -17,7 +17,7 @@ from evaluators.pace import Pace
 
 MINUTE = 60.0
 LONGEST_PAUSE = 60.0  # seconds that calls of a service wait together where it does not say how long
-FEW, MANY = 3, 10  # failures in a row that hold back all calls of a service that failed never, and often
+FEW, MANY = 3, 10  # fewest and most failures in a row that it takes to hold back all calls of a service
 BAD_LUCK = 1e-6  # chance of a row of failures below which it is not taken for bad luck
 LATELY = 64  # calls over which the share that failed is taken
 
