@@ -4,6 +4,7 @@ Time is the event loop's own, which only goes forward: a clock that is set anew 
 """
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,10 +13,13 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from builders.values import Value
+from evaluators.pace import Pace
 
 MINUTE = 60.0
 LONGEST_PAUSE = 60.0  # seconds that calls of a service wait together where it does not say how long
-FEW = 3  # failures in a row that are taken for bad luck: they slow only the calls that met them
+FEW, MANY = 3, 10  # fewest and most failures in a row that it takes to hold back all calls of a service
+BAD_LUCK = 1e-6  # chance of a row of failures below which it is not taken for bad luck
+LATELY = 64  # calls over which the share that failed is taken
 
 
 class LimitError(ValueError):
@@ -210,9 +214,10 @@ class Trouble:
 class _Health:
     state: Literal["up", "suspect", "trying", "down"] = "up"
     in_a_row: int = 0
+    failing: float = 0.0  # share of the last calls that failed
     pauses: int = 0
     until: float = float("-inf")  # when the pause ends
-    slowed: float = float("-inf")  # when the service was last slowed down
+    paused: float = float("-inf")  # when a pause began that the service did not ask for
     said: str = ""
     settled: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -220,8 +225,9 @@ class _Health:
 class Service(Gate):
     """A service with the back-off that all its calls share.
 
-    - Turned away or timed out: half as many calls in flight, once a round trip; each round trip that succeeds adds one.
-    - Retry-After: no call until then. A few failures in a row, whatever their kind: a pause that doubles.
+    - Turned away or timed out: fewer calls in flight, unless that does not help (`pace.py`).
+    - Retry-After: no call until then. More failures in a row, whatever their kind, than chance brings where as many
+      fail as of late: a pause that doubles.
     - As many failures in a row as `breaker`: a longer pause, and then one call alone. If it fails, too, the service is
       down; if it succeeds, all goes on.
 
@@ -238,7 +244,7 @@ class Service(Gate):
         self.name, self.breaker = name, max(10, self.most)
         self._shortest, self._longest = shortest, longest
         self._health = _Health()
-        self._credit = 0.0
+        self.pace = Pace(self.most)
 
     async def start(self, tokens: float) -> Pass:
         """Wait for this call's turn.
@@ -272,10 +278,21 @@ class Service(Gate):
         Raises:
             ServiceDownError: If it was the last hope.
         """
-        self.leave(call.entry, tokens)
-        health = self._health
+        try:
+            # First the pace: the slot that is given back may be one too many.
+            self._heed(call, trouble)
+        finally:
+            self.leave(call.entry, tokens)
+
+    def _heed(self, call: Pass, trouble: Trouble | None) -> None:
+        health, now = self._health, asyncio.get_running_loop().time()
+        health.failing += ((trouble is not None) - health.failing) / LATELY
+        if trouble is None or trouble.crowded:
+            self.slots.resize(self.pace.note(refused=trouble is not None, sent=call.sent, now=now))
         if trouble is None:
-            self._recover()
+            health.in_a_row = health.pauses = 0
+            health.state = "up"
+            health.settled.set()
             return
         health.in_a_row += 1
         health.said = trouble.said
@@ -284,7 +301,7 @@ class Service(Gate):
             health.state = "down"
             health.settled.set()
             raise self._down()
-        self._slow_down(call, trouble)
+        self._hold_back(call, trouble)
         if health.state == "up" and health.in_a_row >= self.breaker:
             health.state = "suspect"
             self._pause(60 * self._shortest)
@@ -296,30 +313,22 @@ class Service(Gate):
             self._health.state = "suspect"
             self._health.settled.set()
 
-    def _recover(self) -> None:
+    def _hold_back(self, call: Pass, trouble: Trouble) -> None:
         health = self._health
-        health.in_a_row = health.pauses = 0
-        health.state = "up"
-        health.settled.set()
-        if self.slots.size < self.most:
-            self._credit += 1 / self.slots.size
-            if self._credit >= 1:
-                self._credit = 0.0
-                self.slots.resize(self.slots.size + 1)
-
-    def _slow_down(self, call: Pass, trouble: Trouble) -> None:
-        health, now = self._health, asyncio.get_running_loop().time()
         if trouble.retry_after is not None and trouble.retry_after <= self._longest:
             self._pause(trouble.retry_after)
-        # Calls that were on their way when it slowed down say nothing about the slower pace.
-        if call.sent < health.slowed:
-            return
-        health.slowed = now
-        if trouble.crowded:
-            self.slots.resize(max(1, self.slots.size // 2))
-        if health.in_a_row >= FEW:
+        # Calls that were on their way when it paused say nothing about the time after.
+        if call.sent >= health.paused and health.in_a_row >= self._too_many():
+            health.paused = asyncio.get_running_loop().time()
             self._pause(min(LONGEST_PAUSE, self._shortest * 2**health.pauses))
             health.pauses += 1
+
+    def _too_many(self) -> int:
+        """Failures in a row that are no bad luck."""
+        if self.slots.size == 1:
+            return FEW  # nothing but a pause makes it slower
+        failing = self._health.failing
+        return MANY if failing**MANY >= BAD_LUCK else max(FEW, math.ceil(math.log(BAD_LUCK) / math.log(failing)))
 
     def _pause(self, seconds: float) -> None:
         self._health.until = max(self._health.until, asyncio.get_running_loop().time() + seconds)

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from builders.values import Value
 from evaluators.lean_call import ROUTE, acompletion, as_told
+from evaluators.sent_once import send_once
 from evaluators.values import Failure, Message, Model, Reply, Usage
 
 # Makers whose litellm prefix is also their name: only for these may the provider be read off a model string.
@@ -53,6 +54,7 @@ def provider_of(name: str) -> str | None:
     return prefix if slash and prefix in FIRST_PARTY else None
 
 
+@lru_cache(maxsize=1)
 def _litellm() -> ModuleType:
     """Import litellm with its tables from the package: without this it asks the network for each of them first."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -61,6 +63,7 @@ def _litellm() -> ModuleType:
 
     litellm.suppress_debug_info = True
     litellm.telemetry = False
+    send_once()
     return litellm
 
 

@@ -16,7 +16,10 @@ HOMES = {
     "huggingface_hub": {"builders/hub.py"},
     "datasets": {"builders/hub.py"},
     "pyrage": {"builders/vault.py"},
-    "litellm": {f"evaluators/{n}.py" for n in ("models", "pricing", "engines/batch_api", "engines/batch_parts")},
+    "litellm": {
+        *(f"evaluators/{name}.py" for name in ("models", "pricing", "sent_once")),
+        *(f"evaluators/engines/{name}.py" for name in ("batch_api", "batch_parts")),
+    },
     "duckdb": {"evaluators/store.py", "evaluators/pack.py"},
     "xllamacpp": {"evaluators/local_model.py"},
     "ray": {"evaluators/engines/cluster.py"},

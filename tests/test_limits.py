@@ -1,9 +1,9 @@
 """How fast a service is called: windows that hold whatever comes, turns for everyone, a back-off that is shared."""
 
 import asyncio
-from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -113,26 +113,41 @@ def test_retry_after_holds_back_every_call_of_the_service() -> None:
     assert sent - began == pytest.approx(7)
 
 
-def test_a_crowded_service_gets_half_as_many_calls_once_a_round_trip_and_grows_back() -> None:
-    async def everything() -> list[int]:
+def test_the_slot_of_a_call_that_was_turned_away_is_gone_before_another_call_can_have_it() -> None:
+    async def everything() -> int:
         one = service(in_flight=8)
-        sizes = []
         turns = [await one.start(1) for _ in range(8)]
-        for turn in turns:
-            await asyncio.sleep(0.1)
+        waiting = [asyncio.create_task(one.start(1)) for _ in range(8)]
+        await asyncio.sleep(0.1)
+        for turn in turns[:3]:
             one.done(turn, tokens=None, trouble=BUSY)
-        sizes.append(one.slots.size)
-        for _ in range(60):
-            turn = await one.start(1)
-            await asyncio.sleep(0.1)
+        await asyncio.sleep(100)
+        assert not any(w.done() for w in waiting)
+        for turn in turns[3:]:
             one.done(turn, tokens=None, trouble=None)
-            sizes.append(one.slots.size)
-        return sizes
+        await asyncio.sleep(100)
+        return sum(w.done() for w in waiting)
 
-    sizes = run_fast(everything())
-    assert sizes[0] == 4, "eight refusals of one round trip are one sign, not eight"
-    assert sizes[-1] == 8
-    assert all(b - a in (0, 1) for a, b in pairwise(sizes))
+    assert run_fast(everything()) == 5
+
+
+def test_failures_in_a_row_hold_back_all_calls_the_sooner_the_less_a_service_fails() -> None:
+    def row(share: float) -> int:
+        async def everything() -> int:
+            one = service(in_flight=99)
+            rng = np.random.default_rng(1)
+            while one._health.failing < share:
+                one.done(await one.start(1), tokens=None, trouble=BROKEN if rng.random() < share else None)
+            one.done(await one.start(1), tokens=None, trouble=None)
+            began, failed = now(), 0
+            while now() == began:
+                one.done(await one.start(1), tokens=None, trouble=BROKEN)
+                failed += 1
+            return failed - 1
+
+        return run_fast(everything())
+
+    assert (row(0.0), row(0.3)) == (6, 10)
 
 
 def test_a_service_that_fails_throughout_is_tried_once_more_after_a_pause_and_then_given_up() -> None:

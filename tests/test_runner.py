@@ -249,6 +249,33 @@ def test_limits_hold_by_model_and_by_service() -> None:
         assert server.in_flight_peak == 4
 
 
+def test_two_models_of_a_service_share_its_back_off_and_its_pace() -> None:
+    when: dict[str, float] = {}
+
+    def reply(body: dict[str, Any], attempt: int) -> Answer:
+        when.setdefault(body["model"], time.monotonic())
+        refused = body["model"] == "first" and attempt == 1
+        return Answer(status=429, headers={"Retry-After": "0.3"}) if refused else Answer(content="ok")
+
+    async def everything() -> None:
+        ask = [runner.complete(Model(name=f"openai/{n}", provider="maker", api_base=server.url)) for n in models]
+        async with asyncio.TaskGroup() as group:
+            for n in range(6):
+                group.create_task(ask[0]((Message(role="user", text=f"q{n}"),)))
+            async with asyncio.timeout(10):
+                while not runner.tally.retries:  # noqa: ASYNC110 - until the first was turned away
+                    await asyncio.sleep(0)
+            group.create_task(ask[1]((Message(role="user", text="q"),)))
+
+    models = ("first", "second")
+    with ModelServer(reply) as server:
+        runner = Runner(None, concurrency=6, shortest_wait=0)
+        run_calls(everything())
+        assert when["second"] - when["first"] >= 0.3, "the second model waits as the first was told to"
+        (service,) = runner._services.values()
+    assert service.pace.size < 6, "and has the pace that the first brought about"
+
+
 def test_no_cache_makes_calls_anew_and_keeps_both_replies(tmp_path: Path) -> None:
     with ModelServer() as server:
         for fresh in (False, True, False):

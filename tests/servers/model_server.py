@@ -7,6 +7,8 @@ with ModelServer(lambda body, attempt: Answer(status=429) if attempt == 1 else A
 import asyncio
 import hashlib
 import json
+import socket
+import struct
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -30,7 +32,8 @@ class Answer:
         finish_reason: `stop`, `length`, `content_filter`, ...
         usage: Usage object; None: counts made up from the lengths; empty: no usage in the reply.
         model: Model name reported; None: the one asked for.
-        fault: `drop` cuts the connection unanswered, `hang` stays silent until client or server close.
+        fault: `drop` cuts the connection unanswered (FIN), `reset` breaks it (RST), `hang` stays silent until client
+            or server close.
         hold: Sent once the test calls `release()`.
         seconds: Sent no sooner than this after the request; for measurements, tests do not wait.
     """
@@ -42,7 +45,7 @@ class Answer:
     finish_reason: str = "stop"
     usage: Mapping[str, Any] | None = None
     model: str | None = None
-    fault: Literal["drop", "hang"] | None = None
+    fault: Literal["drop", "reset", "hang"] | None = None
     hold: bool = False
     seconds: float = 0.0
 
@@ -193,6 +196,10 @@ class ModelServer:
             await self._released.wait()
         if answer.fault == "hang":
             await reader.read()
+        if answer.fault == "reset":
+            # Time to linger, none: the kernel ends the connection with a reset.
+            linger = struct.pack("ii", 1, 0)
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         if answer.fault is not None:
             return False
         payload = answer.raw
