@@ -6,6 +6,7 @@ where it is missing. `DEERSTALKER_REQUIRE=chromium,local-model` turns the skips 
 
 import os
 import shutil
+import signal
 import socket
 import zipfile
 from collections.abc import Callable, Iterator
@@ -37,6 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
     needs = "needs Chromium, the local model or a schema of others; set by the fixtures it asks for"
     config.addinivalue_line("markers", f"real_parts: {needs}")
     config.addinivalue_line("markers", "chromium: needs Chromium; set likewise")
+    # A shell starts what runs in its background deaf to Ctrl-C, and children inherit that: tests that send it would hang.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
