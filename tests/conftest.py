@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from evaluators.local_model import LocalModel
@@ -22,6 +23,9 @@ pytest_plugins = ["pytester"]
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+# How long an example takes says how laden the machine is.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 
 class NetworkUsedError(Exception):

@@ -115,7 +115,7 @@ def test_a_check_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     assert finding.kind == "time"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_no_mutation_of_a_bundle_makes_the_check_fail_in_any_other_way(tmp_path: Path, data: st.DataObject) -> None:
     folder = write_made_bundle(tmp_path / "board")
@@ -136,7 +136,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(key=st.integers(0, 40), value=json_values)
 def test_no_value_in_any_field_makes_the_check_fail_in_any_other_way(tmp_path: Path, key: int, value: object) -> None:
     folder = write_made_bundle(tmp_path / "board")
