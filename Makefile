@@ -29,7 +29,9 @@ help:  ## List the targets
 	$(PY) -m pip download --quiet --require-hashes --no-deps --only-binary=:all: --python-version 3.12 --dest $@ --requirement requirements-schemas.txt
 	@touch $@
 
-# As many workers as cores; a worker that is done takes tests from another.
+# As many workers as cores; a worker that is done takes tests from another. Compiled modules are kept, whatever the shell
+# says: otherwise each of a hundred child processes compiles the libraries anew.
+test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/ready  ## Run the tests
 	$(PY) -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 

@@ -30,15 +30,26 @@ class Outcome(NamedTuple):
 def run_calls(work: Coroutine[None, None, Result]) -> Result:
     """`asyncio.run` for work that calls models: their connections are closed at its end."""
 
+    begun: list[asyncio.Task[Result]] = []
+
     async def whole() -> Result:
         asyncio.get_running_loop().set_default_executor(Threads())
+        begun.extend(filter(None, [asyncio.current_task()]))
         try:
             return await work
         finally:
             await hang_up()
 
-    with calm_collector():
-        return asyncio.run(whole())
+    try:
+        with calm_collector():
+            return asyncio.run(whole())
+    except KeyboardInterrupt:
+        # Raised by the work itself (a player who leaves), it ends the loop before the task: nobody asks the task for
+        # it, and asyncio would print its whole traceback once the task is collected.
+        for task in begun:
+            if task.done() and not task.cancelled():
+                task.exception()
+        raise
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -150,6 +150,7 @@ def _charts(board: AnyBoard) -> dict[int, list[Chart]]:
     return board_charts(board, most=FULL_MARKS["case"] if isinstance(board, CaseBoard) else 100)
 
 
+@cache
 def environment(repository: str | None = None) -> Environment:
     """Templates with the filters that pages use; names are escaped and what cannot be seen is spelled out."""
     found = Environment(

@@ -7,6 +7,7 @@ a pointer weighs three quarters of a board's budget, so a page fetches it only w
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from math import ceil, floor, log10
 from typing import NamedTuple
 
@@ -66,6 +67,7 @@ class Chart(NamedTuple):
         return f"{FOLDER}/{self.name}.json"
 
 
+@cache  # it takes seconds
 def bundle() -> str:
     """Vega-Lite with all it needs, as a script that names `vegaEmbed` and nothing else; the same at each call."""
     import vl_convert

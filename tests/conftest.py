@@ -6,6 +6,7 @@ where it is missing. `DEERSTALKER_REQUIRE=chromium,local-model` turns the skips 
 
 import os
 import shutil
+import signal
 import socket
 import zipfile
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from evaluators.local_model import LocalModel
@@ -21,6 +23,9 @@ pytest_plugins = ["pytester"]
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+# How long an example takes says how laden the machine is.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 
 class NetworkUsedError(Exception):
@@ -37,6 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
     needs = "needs Chromium, the local model or a schema of others; set by the fixtures it asks for"
     config.addinivalue_line("markers", f"real_parts: {needs}")
     config.addinivalue_line("markers", "chromium: needs Chromium; set likewise")
+    # What a shell starts in its background is deaf to Ctrl-C, and so are its children: tests that send it would hang.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -91,6 +98,12 @@ def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(os.environ):
         if name.endswith("_API_KEY") or name.lower() in PROXIES:
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave what is written to the system's buffers: no test cuts the power, and each wait costs milliseconds."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from hashlib import sha256
 from multiprocessing import get_context
@@ -50,9 +51,22 @@ def arguments(folder: Path, server: ModelServer, out: str, concurrency: int, mor
     ]
 
 
-def play(folder: Path, given: list[str]) -> None:
+def start(given: list[str], **environment: str) -> ForkServerProcess:
+    """Make a run in a process of its own.
+
+    It comes from a server that has imported the libraries once: a process that is killed is killed all the same.
+    """
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["evaluators.engines.warm"])
+    child = context.Process(target=play, args=({**os.environ, **environment}, given))
+    child.start()
+    return child
+
+
+def play(environment: Mapping[str, str], given: list[str]) -> None:
     """Make a run quietly; what a process of its own does."""
-    os.environ["DEERSTALKER_STORE"] = str(folder / "results.duckdb")
+    os.environ.clear()
+    os.environ.update(environment)
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         sys.exit(submit(given))
 
@@ -71,17 +85,12 @@ def kill_run(folder: Path, *, kills: int, concurrency: int, more: tuple[str, ...
         # Replies take their time, or nothing would be in flight when the run is killed.
         return Answer(content=table(body, attempt).content, seconds=0.005 + number(body) % 40 / 1000)
 
-    # From a server that has imported the libraries once: a process that is killed is killed all the same.
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["evaluators.engines.warm"])
-
-    def start(out: str) -> ForkServerProcess:
-        child = context.Process(target=play, args=(folder, arguments(folder, server, out, concurrency, more)))
-        child.start()
-        return child
+    def run(out: str) -> ForkServerProcess:
+        given = arguments(folder, server, out, concurrency, more)
+        return start(given, DEERSTALKER_STORE=str(folder / "results.duckdb"))
 
     def whole_run(out: str) -> None:
-        child = start(out)
+        child = run(out)
         child.join()
         assert child.exitcode == 0, child.exitcode
 
@@ -92,7 +101,7 @@ def kill_run(folder: Path, *, kills: int, concurrency: int, more: tuple[str, ...
         done = 0
         moments = np.sort(rng.uniform(0, 0.95 * whole.total(), kills))
         for moment in moments:
-            child = start("out")
+            child = run("out")
             while child.is_alive() and seen.total() < moment:
                 time.sleep(0.001)
             # Not always at the moment at which a request arrives.

@@ -74,13 +74,22 @@ def read_only(folder: Path) -> Iterator[None]:
         folder.chmod(mode)
 
 
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Digests of the bundle of a run that met no trouble."""
+    folder = tmp_path_factory.mktemp("quiet")
+    write_made_split(folder / "splits", ITEMS)
+    with ModelServer() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DEERSTALKER_STORE", str(folder / "results.duckdb"))
+        assert submit(options(folder, server)) == 0
+    return digests(folder / "out/bundle")
+
+
 @pytest.fixture
-def undisturbed(tmp_path: Path) -> dict[str, str]:
-    """Digests of the bundle of a run that met no trouble; the split is ready for others."""
+def undisturbed(tmp_path: Path, quiet: dict[str, str]) -> dict[str, str]:
+    """The same; the split is ready for others."""
     write_made_split(tmp_path / "splits", ITEMS)
-    with ModelServer() as server:
-        assert submit(options(tmp_path, server, out="quiet")) == 0
-    return digests(tmp_path / "quiet/bundle")
+    return quiet
 
 
 def asked(server: ModelServer) -> list[str]:

@@ -2,7 +2,6 @@
 
 import io
 import json
-import subprocess
 import sys
 from collections import Counter
 from hashlib import sha256
@@ -17,6 +16,7 @@ from evaluators.bundle import read_bundle
 from evaluators.store import open_store, store_path
 from evaluators.submit import main as submit
 from evaluators.write_rubrics import main as write_rubrics
+from tests.kill_runs import start
 from tests.made_case import built, case, left_of, table
 from tests.made_soup import form
 from tests.servers.model_server import Answer, ModelServer
@@ -184,10 +184,10 @@ def test_a_killed_game_goes_on_at_its_stage_and_faults_change_no_byte(tmp_path: 
         assert submit(options(tmp_path, server, out="faulty")) == 0
         assert len(server.requests) > calm
     with ModelServer(stall) as server:
-        child = subprocess.Popen([sys.executable, "-m", "evaluators.submit", *options(tmp_path, server)])
-        server.wait_for_requests(11, seconds=60)
+        child = start(options(tmp_path, server))
+        server.wait_for_requests(11)
         child.kill()
-        child.wait()
+        child.join()
         server.release()
         assert submit(options(tmp_path, server)) == 0
         assert 1 <= len(seen) - len(set(seen)) <= 3, "only what was in flight is asked again"

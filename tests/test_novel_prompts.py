@@ -62,7 +62,7 @@ def stories(draw: st.DrawFn) -> tuple[NovelQuestion, tuple[Paragraph, ...]]:
     return question, tuple(Paragraph(label, f"<{label}> it rained.") for label in labels)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(stories(), st.sampled_from(SETTINGS), st.sampled_from(["en", "zh"]), st.integers(0, 5))
 def test_no_paragraph_from_the_answer_on_is_ever_in_a_prompt(
     made: tuple[NovelQuestion, tuple[Paragraph, ...]], setting: NovelSetting, language: str, cut: int
@@ -93,7 +93,7 @@ def test_no_paragraph_from_the_answer_on_is_ever_in_a_prompt(
 
 
 @given(stories(), st.integers(0, 3000))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_context_is_cut_from_the_front_by_no_more_than_it_must(
     made: tuple[NovelQuestion, tuple[Paragraph, ...]], room: int
 ) -> None:

@@ -63,7 +63,7 @@ def test_the_win_rate_leaves_out_what_neither_has_and_counts_ties_half() -> None
     assert win_rate(scores((0, 1)), scores((0, 0)), ["a"]) is None
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(*[st.sampled_from([0.0, 1.0])] * 2, *[st.floats(0, 1)] * 2), min_size=1, max_size=20))
 def test_the_two_sides_of_a_comparison_mirror_each_other(rows: list[tuple[float, float, float, float]]) -> None:
     one, two = scores(*[(a, r) for a, _, r, _ in rows]), scores(*[(b, s) for _, b, _, s in rows])
@@ -128,7 +128,7 @@ def world(rng: np.random.Generator, *, novels: int) -> tuple[np.ndarray, np.ndar
     return accuracy, found / 8
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=3, max_size=30))
 def test_a_geometric_mean_is_the_mean_where_both_scores_are_equal_and_lies_in_its_interval(
     rows: list[tuple[float, float]],

@@ -1,10 +1,12 @@
 """What a fresh clone stands on: lock files, make targets, instant --help, and a README whose commands exist."""
 
+import json
 import re
 import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -94,25 +96,49 @@ def test_the_makefile_has_the_targets_the_project_promises() -> None:
     } <= make_targets()
 
 
-@cache
-def help_text(module: str, *subcommand: str) -> str:
-    """Run `python -m module --help`; fails unless it exits 0 without having imported a heavy library."""
-    runner = (
-        "import runpy, sys\n"
-        f"sys.argv = [{module!r}, *{subcommand!r}, '--help']\n"
-        "try:\n"
-        f"    runpy.run_module({module!r}, run_name='__main__', alter_sys=True)\n"
-        "except SystemExit as stop:\n"
-        f"    print('exit', stop.code or 0, *(m for m in {HEAVY!r} if m in sys.modules), file=sys.stderr)\n"
-    )
-    command = [sys.executable, "-c", runner]
-    done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    assert done.stderr.strip() == "exit 0", f"python -m {module} --help: {done.stderr}"
-    return done.stdout
+# Every line names a command, whose help a process of its own prints; they have only pydantic's import in common.
+HELPER = f"""
+import contextlib, io, json, os, pydantic, runpy, sys
+for line in sys.stdin:
+    if os.fork():
+        os.wait()
+        continue
+    sys.argv = [*json.loads(line), "--help"]
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        try:
+            runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        except SystemExit as stop:
+            print("exit", stop.code or 0, *(m for m in {HEAVY!r} if m in sys.modules), file=err)
+        except BaseException as error:
+            print(repr(error), file=err)
+    print(json.dumps([out.getvalue(), err.getvalue()]), flush=True)
+    os._exit(0)
+"""
+
+
+@pytest.fixture(scope="module")
+def help_text() -> Iterator[Callable[..., str]]:
+    """`help_text(module, *subcommand)`: what `python -m module subcommand --help` prints.
+
+    Fails unless it exits 0 without having imported a heavy library.
+    """
+    pipe, command = subprocess.PIPE, [sys.executable, "-c", HELPER]
+    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as helper:
+
+        @cache
+        def ask(*words: str) -> str:
+            assert helper.stdin
+            assert helper.stdout
+            print(json.dumps(words), file=helper.stdin, flush=True)
+            out, err = json.loads(helper.stdout.readline())
+            assert err.strip() == "exit 0", f"python -m {' '.join(words)} --help: {err}"
+            return str(out)
+
+        yield ask
 
 
 @pytest.mark.parametrize("module", entry_points())
-def test_help_is_instant_because_it_imports_nothing_heavy(module: str) -> None:
+def test_help_is_instant_because_it_imports_nothing_heavy(module: str, help_text: Callable[..., str]) -> None:
     assert help_text(module).startswith("usage:")
 
 
@@ -130,7 +156,7 @@ def test_the_readme_shows_the_two_commands_a_newcomer_needs() -> None:
 
 
 @pytest.mark.parametrize("command", documented_commands())
-def test_a_documented_command_exists_with_all_its_options(command: str) -> None:
+def test_a_documented_command_exists_with_all_its_options(command: str, help_text: Callable[..., str]) -> None:
     words = shlex.split(command, comments=True)
     while words and "=" in words[0]:
         words.pop(0)

@@ -201,7 +201,7 @@ def test_repeats_narrow_these_items_but_not_items_like_these():
     assert thrice.like.high - thrice.like.low == pytest.approx(once.like.high - once.like.low, abs=0.01)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(0, 40))
 def test_estimates_ignore_row_order_and_hold_their_point(seed, rows, pool):
     rng = np.random.default_rng(seed)

@@ -138,10 +138,10 @@ def test_the_items_of_a_killed_worker_are_done_by_another(tmp_path: Path, alone:
 
         def disturb() -> None:
             try:
-                server.wait_for_requests(EARLY + 8, seconds=90)
+                server.wait_for_requests(EARLY + 8)
                 os.kill(workers()[0], signal.SIGKILL)
                 # The new worker asks again for what the lost one had in flight, and for nothing else.
-                server.wait_for_requests(EARLY + 12, seconds=90)
+                server.wait_for_requests(EARLY + 12)
             finally:
                 server.release()
 
@@ -162,7 +162,7 @@ def test_ctrl_c_twice_keeps_what_all_workers_paid_for_and_one_process_goes_on(
 
         def disturb() -> None:
             try:
-                server.wait_for_requests(EARLY + 4, seconds=90)
+                server.wait_for_requests(EARLY + 4)
             except BaseException:
                 server.release()
                 raise
@@ -187,7 +187,7 @@ def test_what_is_on_its_way_when_several_processes_are_stopped_is_kept(
 
         def disturb() -> None:
             try:
-                server.wait_for_requests(EARLY + 4, seconds=90)
+                server.wait_for_requests(EARLY + 4)
                 os.kill(os.getpid(), signal.SIGINT)
             finally:
                 server.release()

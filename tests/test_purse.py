@@ -30,7 +30,7 @@ def spend(folder: Path, worker: str, usd: float) -> None:
         journal.write(f"{len(worker):064x}", Reply(text="x", cost_usd=usd))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(fates=st.lists(FATE, min_size=1, max_size=6), usd=st.floats(0.01, 1000), again=st.integers(0, 6))
 def test_workers_never_spend_more_than_there_is(
     tmp_path: Path, fates: list[tuple[float, str]], usd: float, again: int

@@ -5,8 +5,10 @@ import gc
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from builders.values import Riddle
-from evaluators.run import calm_collector, run_attempts
+from evaluators.run import calm_collector, run_attempts, run_calls
 from evaluators.values import Transcript, Verdict
 from tests.made import riddle
 
@@ -43,6 +45,20 @@ def test_no_more_items_are_held_than_are_at_work() -> None:
     asyncio.run(run_attempts(todo, solve=solve, judge=judge, workers=4, sealed=False))
     assert at_work == todo.looked_at == 50
     assert all(looked <= begun + 4 for begun, looked in enumerate(ahead, start=1))
+
+
+def test_work_that_stops_its_run_leaves_no_traceback_for_later(caplog: pytest.LogCaptureFixture) -> None:
+    async def leave() -> None:
+        raise KeyboardInterrupt
+
+    async def work() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(leave())
+
+    with pytest.raises(KeyboardInterrupt):
+        run_calls(work())
+    gc.collect()
+    assert not caplog.records, "asyncio logs what nobody asked a task for"
 
 
 def test_what_was_there_before_a_run_is_not_looked_through_meanwhile_and_is_again_afterwards() -> None:

@@ -13,7 +13,7 @@ import pytest
 from evaluators import runner as runners
 from evaluators.journal import Journal
 from evaluators.limits import Limits
-from evaluators.models import ServiceRefusedError
+from evaluators.models import ServiceRefusedError, warm
 from evaluators.prices import Prices, Rate
 from evaluators.run import run_calls
 from evaluators.runner import RunEndedError, Runner, ServiceDownError
@@ -186,7 +186,7 @@ def test_no_pause_outlasts_a_time_limit(limit: Limits | None) -> None:
         pytest.raises(RunEndedError, match=r"--max-seconds 0\.3 are over"),
     ):
         ask_all(Runner(None, most_seconds=0.3, limits={"": limit} if limit else None), server, 3)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 50, "the service asks for 90 s, the limit for 60"
 
 
 def stop(runner: Runner, server: ModelServer, calls: int) -> None:
@@ -218,6 +218,7 @@ def test_a_second_stop_waits_no_longer_and_the_first_not_for_ever(
     with ModelServer(lambda *_: Answer(content="ok", hold=True)) as server, Journal(tmp_path / "j") as journal:
         runner = Runner(journal, concurrency=2)
         runner.on_stop = lambda _: os.kill(os.getpid(), signal.SIGINT)
+        monkeypatch.setattr(runners, "GRACE", 120.0)
         began = time.monotonic()
         stop(runner, server, 2)
         assert time.monotonic() - began < runners.GRACE
@@ -287,9 +288,14 @@ def test_no_cache_makes_calls_anew_and_keeps_both_replies(tmp_path: Path) -> Non
 
 
 def test_a_clock_that_is_set_anew_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    warm()
+    import litellm
+
     real = time.time
     jumps = iter(range(10**9))
     monkeypatch.setattr(time, "time", lambda: real() - 3600 * (next(jumps) % 7))
+    # By this clock litellm's cache drops the clients in use, for which its own closer waits longer than any test.
+    monkeypatch.setattr(litellm.in_memory_llm_clients_cache, "_clock", real)
     faults = [Answer(status=429, headers={"Retry-After": "0"}), Answer(status=500)]
     with (
         ModelServer(lambda _, attempt: faults[attempt - 1] if attempt <= 2 else Answer(content="ok")) as server,

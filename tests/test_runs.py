@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from evaluators.journal import Journal
 from evaluators.record import SUFFIX, RunRecord, read_record, write_record
 from evaluators.runs import main as runs
 from evaluators.submit import main as submit
-from tests.kill_runs import kill_run
+from tests.kill_runs import kill_run, start
 from tests.made import write_made_split
 from tests.servers.model_server import Answer, ModelServer
 
@@ -209,19 +207,19 @@ def test_a_damaged_record_is_named(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "submission_id: Field required" in capsys.readouterr().err
 
 
-def test_a_second_process_on_one_run_is_refused_and_harms_nothing(tmp_path: Path) -> None:
+def test_a_second_process_on_one_run_is_refused_and_harms_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_made_split(tmp_path / "splits")
     with ModelServer(lambda *_: Answer(hold=True)) as server:
-        given = [sys.executable, "-m", "evaluators.submit", *options(tmp_path, server)]
-        first = subprocess.Popen(given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        server.wait_for_requests(6, seconds=60)
-        second = subprocess.run(
-            [*given, "--price", "1,1"], capture_output=True, text=True, check=False, cwd=Path(__file__).parent.parent
-        )
-        assert second.returncode in (1, 3)
-        assert "in use by" in second.stderr
+        first = start(options(tmp_path, server))
+        server.wait_for_requests(6)
+        capsys.readouterr()
+        assert submit(options(tmp_path, server, "--price", "1,1")) in (1, 3)
+        assert "in use by" in capsys.readouterr().err
         server.release()
-        assert first.wait(60) == 0
+        first.join(180)
+        assert first.exitcode == 0
     assert read_bundle(tmp_path / "runs/a/bundle").submission.counts.scored == 6
 
 

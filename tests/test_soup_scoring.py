@@ -7,7 +7,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.values import Value
@@ -31,7 +31,6 @@ def tables(draw: st.DrawFn) -> list[list[float]]:
     return draw(st.lists(st.lists(st.floats(0, 1), min_size=wide, max_size=wide), min_size=1, max_size=4))
 
 
-@settings(deadline=None)  # the first call imports scipy.optimize
 @given(tables())
 def test_the_matching_is_the_best_there_is(rows: list[list[float]]) -> None:
     worth = calibrate(np.array(rows))

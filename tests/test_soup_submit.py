@@ -2,7 +2,6 @@
 
 import io
 import json
-import subprocess
 import sys
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +20,7 @@ from evaluators.points import PointsError, points_for
 from evaluators.store import open_store, store_path
 from evaluators.submit import main as submit
 from leaderboard.soup_boards import soup_boards
+from tests.kill_runs import start
 from tests.made_soup import form, number, table
 from tests.servers.model_server import Answer, ModelServer
 
@@ -89,10 +89,10 @@ def test_a_killed_game_goes_on_at_its_turn_and_repeats_only_what_was_in_flight(t
 
     with ModelServer(stall) as server:
         run = options(tmp_path, splits, server, *more)
-        child = subprocess.Popen([sys.executable, "-m", "evaluators.submit", *run])
-        server.wait_for_requests(66, seconds=60)
+        child = start(run)
+        server.wait_for_requests(66)
         child.kill()
-        child.wait()
+        child.join()
         server.release()
         assert not (tmp_path / "out/bundle").exists()
         assert submit(run) == 0

@@ -76,7 +76,7 @@ def test_rows_differ_in_digest_exactly_where_they_differ(one: Riddle, other: Rid
     assert (rows_sha256([one, other]) == rows_sha256([other, one])) == (one == other)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(riddles, min_size=1, max_size=5, unique_by=lambda r: r.id))
 def test_any_rows_come_back_from_disk_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Riddle]
@@ -196,7 +196,7 @@ def test_a_hostile_ref_is_refused(many: Path, ref: str) -> None:
         load_split(ref, root=many)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=40) | st.from_regex(r"sample-llm@.{0,12}", fullmatch=True))
 def test_no_ref_gets_more_than_a_split_or_a_refusal(many: Path, ref: str) -> None:
     try:

@@ -37,7 +37,7 @@ def verdict(n: int, judge: str, reply: str) -> Verdict:
     return Verdict(transcript_id=transcript_id("run", f"r-{n}", 0), judge=judge, kind="model", score=n % 2, reply=reply)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.permutations(range(8)), st.lists(words, min_size=8, max_size=8), st.data())
 def test_attempts_come_back_equal_and_in_order_whatever_the_order_they_ended_in(
     order: list[int], texts: list[str], data: st.DataObject

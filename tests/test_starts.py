@@ -31,7 +31,7 @@ def starts_of(calls: int, in_flight: int, seconds: float) -> list[float]:
     return began
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(1, 150), st.integers(1, 64), st.floats(2, 60))
 def test_long_calls_start_apart_and_lose_no_more_than_the_first_round(calls: int, in_flight: int, long: float) -> None:
     began = starts_of(calls, in_flight, long)

@@ -12,6 +12,7 @@ from evaluators.bundle import read_bundle
 from evaluators.calibrate import main as calibrate
 from evaluators.store import open_store, store_path
 from evaluators.submit import main as submit
+from tests.kill_runs import start
 from tests.made import write_made_split
 from tests.servers.model_server import Answer, ModelServer
 
@@ -105,11 +106,10 @@ def test_a_killed_run_goes_on_and_repeats_only_what_was_in_flight(tmp_path: Path
         return Answer(hold=len(seen) > 60)
 
     with ModelServer(stall) as server:
-        command = [sys.executable, "-m", "evaluators.submit", *options(tmp_path, server, "--concurrency", "4")]
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        server.wait_for_requests(64, seconds=60)
+        child = start(options(tmp_path, server, "--concurrency", "4"))
+        server.wait_for_requests(64)
         child.kill()
-        child.wait()
+        child.join()
         server.release()
         assert not (tmp_path / "out/bundle").exists()
         assert submit(options(tmp_path, server, "--concurrency", "4")) == 0
@@ -123,9 +123,9 @@ def test_ctrl_c_keeps_what_was_paid_for(tmp_path: Path) -> None:
     with ModelServer(lambda *_: Answer(hold=len(server.requests) > 8)) as server:
         command = [sys.executable, "-m", "evaluators.submit", *options(tmp_path, server, "--concurrency", "4")]
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        server.wait_for_requests(12, seconds=60)
+        server.wait_for_requests(12)
         child.send_signal(2)
-        _, err = child.communicate(timeout=60)
+        _, err = child.communicate(timeout=180)
         server.release()
     assert child.returncode == 3
     assert "the same command goes on from there" in err

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import vault
@@ -37,7 +37,6 @@ def folder(tmp_path: Path, keys: dict[str, tuple[Path, str]]) -> Path:
 # --- bytes
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_what_is_encrypted_comes_back(data: bytes) -> None:
     from pyrage import x25519

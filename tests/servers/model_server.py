@@ -94,8 +94,8 @@ class ModelServer:
         with self._lock:
             return list(self._headers)
 
-    def wait_for_requests(self, count: int, *, seconds: float = 10.0) -> None:
-        """Wait until so many chat completions have arrived; AssertionError if they do not in time."""
+    def wait_for_requests(self, count: int, *, seconds: float = 180.0) -> None:
+        """Wait until so many chat completions have arrived; AssertionError if they do not in minutes."""
         with self._lock:
             if not self._lock.wait_for(lambda: len(self._requests) >= count, seconds):
                 raise AssertionError(f"{len(self._requests)} of {count} requests arrived within {seconds:g} s")
@@ -113,8 +113,8 @@ class ModelServer:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        if not self._ready.wait(10):
-            raise RuntimeError("the model server did not start within 10 s")
+        if not self._ready.wait(60):
+            raise RuntimeError("the model server did not start within a minute")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, _error: object, _traceback: TracebackType | None) -> None:
