@@ -5,7 +5,7 @@ clustered by story. Riddles, whose scores are estimated from labels, are compare
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from evaluators.means import Bounded
 from evaluators.ppi import Interval
@@ -16,7 +16,7 @@ from leaderboard.boards import section_key
 from leaderboard.case_boards import CaseBoard, CaseSection
 from leaderboard.evidence import OpenSplit, open_splits
 from leaderboard.novel_boards import NovelBoard, NovelSection
-from leaderboard.settled import Stand, leads_over_first
+from leaderboard.settled import Ranked, leads_over_first
 from leaderboard.soup_boards import SoupBoard, SoupSection
 from leaderboard.unit_scores import Unit, unit_scores
 
@@ -28,18 +28,6 @@ class Contender(NamedTuple):
     scores: Bounded
     lead: Interval | None  # over the first row, as a share; of the first row 0; None: no item has a score of both
     group: int | None  # rows of one group cannot be told from its first; None: nothing is known of that
-
-
-class _Ranked(Protocol):
-    """A row of a board, or one of its settings."""
-
-    @property
-    def like(self) -> Estimate:
-        """Its headline."""
-
-    @property
-    def place(self) -> Stand | None:
-        """Where it stands among those that were measured alike."""
 
 
 class Contest(NamedTuple):
@@ -90,19 +78,21 @@ def contests_of(
     return tuple(c for c in found if (c.split, c.version, c.jury, c.condition) in wanted)
 
 
-def _alike(section: SoupSection | NovelSection | CaseSection) -> dict[str, list[_Ranked]]:
+def _alike(section: SoupSection | NovelSection | CaseSection) -> dict[str, list[Ranked]]:
     """Ranked rows by condition; of novels every setting is a condition of its own."""
     if not isinstance(section, NovelSection):
         return {section.condition: list(section.ranked)}
-    found: dict[str, list[_Ranked]] = {}
+    found: dict[str, list[Ranked]] = {}
     for own in (s for line in section.ranked for s in line.settings if s is not None):
         found.setdefault(own.like.condition, []).append(own)
     return found
 
 
-def _contest(store: Store, title: str, split: OpenSplit, about: tuple[str, str], rows: Sequence[_Ranked]) -> Contest:
+def _contest(store: Store, title: str, split: OpenSplit, about: tuple[str, str], rows: Sequence[Ranked]) -> Contest:
     most = FULL_MARKS.get(split.protocol, 1.0)
-    units, scores = unit_scores(store, split.split, split.version, split.protocol, [row.like.submission_id for row in rows])
+    units, scores = unit_scores(
+        store, split.split, split.version, split.protocol, [row.like.submission_id for row in rows]
+    )
     order = sorted(rows, key=lambda row: (-row.like.value, row.like.model, row.like.submission_id))
     own = [scores[row.like.submission_id] for row in order]
     leads = leads_over_first(own, [unit.cluster for unit in units])

@@ -7,7 +7,7 @@ are known; those are taken for independent, and no lead is given.
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,26 @@ class Stand(NamedTuple):
     high: float | None
     rank: tuple[int, int]
     parts: dict[str, tuple[int, int]]  # ranks on items of one part, by metric, for example `overall/Mind_Game`
+
+
+class Ranked(Protocol):
+    """A row of a board, or one of its settings."""
+
+    @property
+    def like(self) -> Estimate:
+        """Its headline."""
+
+    @property
+    def place(self) -> Stand | None:
+        """Where it stands among those that were measured alike."""
+
+
+class Placed(Protocol):
+    """A section of a board."""
+
+    @property
+    def ranked(self) -> Sequence[Ranked]:
+        """Rows with a rank, the best first."""
 
 
 _STANDS = TypeAdapter(dict[str, Stand])
@@ -99,6 +119,11 @@ def in_order(groups: Iterable[Sequence[Estimate]], stands: Mapping[str, Stand]) 
         stands: Where the ranked ones stand, by submission_id.
     """
     return [tuple(_ranked(e, stands.get(e.submission_id), e is own[0]) for e in own) for own in _best_first(groups)]
+
+
+def is_paired(section: Placed) -> bool:
+    """Whether the differences between rows of a section are known, and not their intervals alone."""
+    return any(line.place is not None and line.place.lead is not None for line in section.ranked)
 
 
 def leads_over_first(scores: Sequence[Bounded], clusters: Sequence[str]) -> list[Interval | None]:

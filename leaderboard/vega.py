@@ -129,8 +129,8 @@ def score_layers(
         layers.insert(1, {"data": layers[1]["data"], "mark": rule, "encoding": ends})
     if levels:
         people = {"type": "rule", "color": INK, "strokeDash": [5, 4], "opacity": 0.7}
-        said = {"type": "text", "align": "left", "baseline": "bottom", "dy": -3, "fontSize": 11, "color": DIM}
-        named_level = {"y": y, "x": {"value": 4}, "text": {"field": "name"}}
+        said = {"type": "text", "align": "right", "baseline": "bottom", "dy": -3, "fontSize": 11, "color": DIM}
+        named_level = {"y": y, "x": {"value": "width"}, "text": {"field": "name"}}
         layers.insert(0, {"data": {"values": list(levels)}, "mark": people, "encoding": {"y": y}})
         layers.insert(1, {"data": {"values": list(levels)}, "mark": said, "encoding": named_level})
     if trend:
