@@ -18,7 +18,9 @@ from evaluators.values import Estimate
 from leaderboard.case_boards import case_boards
 from leaderboard.contests import contests
 from leaderboard.novel_boards import novel_boards
+from leaderboard.pages import render_board
 from leaderboard.ranks import claims_of, sets_of
+from leaderboard.sealed_boards import sealed_boards
 from leaderboard.settled import Stand, joint_leads, leads_over_first, stands_apart
 from leaderboard.soup_boards import soup_boards
 from tests import test_case_boards, test_novel_boards, test_soup_boards
@@ -229,3 +231,37 @@ def test_on_one_story_alone_nothing_can_be_told() -> None:
         found = places(store)
     assert {name: (s.rank, s.group) for name, s in found.items()} == {"right": ((1, 2), 1), "wrong": ((1, 2), 1)}
     assert found["wrong"][1:4] == (-1, -1, 1)
+
+
+def test_published_rows_are_not_ranked_and_move_nobody() -> None:
+    with open_store(store_path()) as store:
+        test_soup_boards.fill(store)
+        cited = [b for b in soup_boards(store) if b.published]
+        with_papers = places(store)
+        store.query("DELETE FROM published_scores")
+        assert places(store) == with_papers
+    assert cited
+    assert not any(e.tier == "published" for b in cited for e in b.estimates)
+
+
+def test_the_board_of_a_sealed_split_says_that_its_ranks_come_from_intervals() -> None:
+    with open_store(store_path()) as store:
+        test_soup_boards.fill(store)
+        (board, *_) = (b for b in soup_boards(store) if b.split == "sample-soup-en")
+        for stored in store.submissions("sample-soup-en"):
+            s = stored.submission
+            new = {"submission_id": f"sealed-{s.submission_id}", "condition": "agent=full"}
+            own = [e.model_copy(update=new) for e in board.estimates if e.submission_id == s.submission_id]
+            store.write_sealed(s.model_copy(update=new), own, tier="scored-here")
+        (sealed,) = sealed_boards(store)
+    (section,) = sealed.sections
+    found = {line.like.submission_id: line.place for line in section.ranked if line.place}
+    assert {name.removeprefix("sealed-"): s.lead for name, s in found.items()} == dict.fromkeys(
+        ("ada", "good", "failing", "good-none")
+    )
+    assert found["sealed-ada"].rank[1] < found["sealed-good-none"].rank[0], "0.9 on every puzzle, and 0.2"
+    assert [line.rank for line in section.ranked] == [found[line.like.submission_id].rank for line in section.ranked]
+    page = render_board(sealed)
+    assert "taken for independent" in page
+    assert "To leader" not in page
+    assert f"group {found['sealed-good-none'].group}" in page
