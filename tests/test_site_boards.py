@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from evaluators.means import Bounded, paired_mean
 from evaluators.store import open_store
 from leaderboard.build import build_site
-from leaderboard.evidence import page_of
+from leaderboard.evidence import page_of, slug
 from tests import test_novel_boards, test_soup_boards
 from tests.made_case import CASES, built, case, flat, run
 from tests.servers.pages import serve_pages
@@ -223,3 +223,12 @@ def test_compare_begins_with_the_first_two_of_its_board_and_keeps_what_is_chosen
     page.goto(f"{served}/compare.html")
     expect(page.locator(".ds-pairs tbody tr")).to_have_count(1)
     expect(page.locator(".ds-chosen li")).to_have_count(2)
+
+
+def test_a_models_page_leads_to_its_comparison_with_the_best_other_one(page: Any, served: str) -> None:
+    for name, other in (("Holmes", "Watson"), ("Watson", "Holmes")):
+        page.goto(f"{served}/models/{slug(name)}.html")
+        page.get_by_role("link", name="Compare with others").click()
+        pairs = page.locator(".ds-pairs tbody tr")
+        expect(pairs).to_have_count(1)
+        expect(pairs.locator("th")).to_have_text(re.compile(f"{name}.*minus.*{other}", re.DOTALL))
