@@ -1,4 +1,7 @@
-"""Places on a board where intervals are all there is: rows whose intervals overlap share their ranks."""
+"""Places among the rows of a store by intervals alone, for the terminal: rows whose intervals overlap share ranks.
+
+Boards rank by joint draws of all rows (`leaderboard/settled.py`, `standings.py`) and are narrower.
+"""
 
 from collections.abc import Iterable, Sequence
 

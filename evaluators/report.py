@@ -132,7 +132,8 @@ def _place(mine: Estimate, everyone: Sequence[Estimate]) -> list[str]:
     ]
     if not others:
         return [f"  {'provisional rank':20} none yet: the store has no other row of this split, condition and jury"]
-    # The board's own rule, applied to one row more: a self-reported row is told where it would stand.
+    # One row more than the board ranks: a self-reported row is told where it would stand. The board compares rows item
+    # by item, so that it can tell apart some whose intervals overlap.
     together = [mine, *others]
     spread = overlap_rank_spread(np.array([e.low for e in together]), np.array([e.high for e in together]))
     best, worst = spread[0]

@@ -175,7 +175,8 @@ CREATE TABLE estimates (
     estimate VARCHAR NOT NULL              -- the whole Estimate, JSON
 );
 
--- What leaderboard/figures.py worked out of single submissions, so that only new or changed ones are worked out again.
+-- What leaderboard/figures.py worked out of single submissions, novel_runs.py of settings and settled.py of boards, so that
+-- only new or changed ones are worked out again.
 CREATE TABLE figures (
     split VARCHAR NOT NULL,
     version VARCHAR NOT NULL,

@@ -54,9 +54,10 @@ class ApiRow(Value):
     high: float
     best_rank: int | None
     worst_rank: int | None
-    lead: float = Field(description="Score minus the leader's, on the same items.")
-    lead_low: float
-    lead_high: float
+    tie_group: int | None = Field(description="Rows of one group cannot be told from its first; null: not known.")
+    lead: float | None = Field(description="Score minus the leader's, on the same items; null: they share none.")
+    lead_low: float | None
+    lead_high: float | None
 
 
 class ApiCompare(Value):
@@ -204,10 +205,11 @@ def _compare(
 
 def _row(line: Line) -> ApiRow:
     assert line.place is not None
-    return _api_row(line.like, Interval(line.place.lead, line.place.low, line.place.high))
+    return _api_row(line.like, line.group, Interval(line.place.lead, line.place.low, line.place.high))
 
 
-def _api_row(e: Estimate, lead: Interval, most: float = 1.0) -> ApiRow:
+def _api_row(e: Estimate, group: int | None, lead: Interval | None, most: float = 1.0) -> ApiRow:
+    point, low, high = lead or (None, None, None)
     return ApiRow(
         submission_id=e.submission_id,
         model=e.model,
@@ -219,9 +221,10 @@ def _api_row(e: Estimate, lead: Interval, most: float = 1.0) -> ApiRow:
         high=e.high / most,
         best_rank=e.best_rank,
         worst_rank=e.worst_rank,
-        lead=lead.point,
-        lead_low=lead.low,
-        lead_high=lead.high,
+        tie_group=group,
+        lead=point,
+        lead_low=low,
+        lead_high=high,
     )
 
 
@@ -237,7 +240,7 @@ def _contest(c: Contest, outputs: Outputs, code: str) -> None:
         items=tuple(unit.label for unit in c.units),
         pages=tuple(page_of(unit.item_id) for unit in c.units),
         item_pages=f"items/{c.folder}",
-        rows=tuple(_api_row(row.like, row.lead, c.most) for row in c.rows),
+        rows=tuple(_api_row(row.like, row.group, row.lead, c.most) for row in c.rows),
         most=c.most,
         clusters=tuple(stories[name] for name in c.clusters),
         t=reach(len(stories)),

@@ -3,9 +3,8 @@
 A board is a function of estimates alone, so that a sealed split, of which nothing else is known here, has the same one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
-from math import log10
 from typing import NamedTuple
 
 import numpy as np
@@ -15,15 +14,16 @@ from builders import BENCHMARKS
 from evaluators.estimate import RANKED
 from evaluators.estimate_cases import ALONG, MOST, graded_alike
 from evaluators.people import percentile
-from evaluators.placed import placed
 from evaluators.store import Store
 from evaluators.values import Estimate, PublishedScore, Submission
-from leaderboard.case_published import SCALE, PrintedLine, by_date, day, levels, printed, trend_line, years
-from leaderboard.charts import Bar, bar, place
+from leaderboard.case_published import SCALE, PrintedLine, by_date, printed
+from leaderboard.charts import Bar, bar
+from leaderboard.charts import place as place_on
 from leaderboard.figures import figures, keep_estimates
-from leaderboard.plots import Series, Spot, line_plot, round_ticks, spot_plot
+from leaderboard.plots import Series, line_plot
 from leaderboard.published import read_published_models
 from leaderboard.sections import by_tier, newest_first, rank_of, ticks_of
+from leaderboard.settled import Stand, in_order, stands, stands_apart
 
 SAMPLES = "case-samples"
 SHOWN = 8  # curves in one drawing
@@ -49,8 +49,8 @@ class CaseLine(NamedTuple):
     final: str
     percentile: str
     tied: str  # overall tied to people's grades, with its interval
-    cost: str  # USD a case
     submission: Submission
+    place: Stand | None  # None: not ranked
 
 
 class CaseSection(NamedTuple):
@@ -113,6 +113,7 @@ class CaseBoard(NamedTuple):
 class _Run(NamedTuple):
     submission: Submission
     estimates: tuple[Estimate, ...]
+    sealed: bool = False
 
     @property
     def alike(self) -> tuple[str, str, str, str]:
@@ -146,7 +147,7 @@ def _runs(store: Store) -> list[_Run]:
         known = figures(store, split, version, jury, mine)
         by_id |= {name: own.estimates for name, own in known.items()}
     found = [_Run(s.submission, by_id.get(s.submission.submission_id, ())) for s in stored]
-    found += [_Run(r.submission, r.estimates) for r in store.sealed() if r.submission.protocol == "case"]
+    found += [_Run(r.submission, r.estimates, sealed=True) for r in store.sealed() if r.submission.protocol == "case"]
     return [run for run in found if run.value("overall") and run.submission.kind == "model"]
 
 
@@ -155,7 +156,8 @@ def _board(
 ) -> CaseBoard:
     mine = sorted((run for run in runs if run.submission.split == split), key=lambda run: run.alike)
     groups = {key[1:]: list(group) for key, group in groupby(mine, key=lambda run: run.alike)}
-    sections = tuple(_section(key, groups[key]) for key in newest_first(groups))
+    placed = _stands(store, split, groups)
+    sections = tuple(_section(key, groups[key], placed) for key in newest_first(groups))
     keep_estimates(store, [e for section in sections for e in section.estimates])
     title, about = ABOUT.get(split, (split, ""))
     cited = tuple(p for p in published if p.split == split)
@@ -172,17 +174,37 @@ def _board(
     )
 
 
-def _section(key: tuple[str, str, str], runs: Sequence[_Run]) -> CaseSection:
+def _stands(store: Store, split: str, groups: Mapping[tuple[str, str, str], Sequence[_Run]]) -> dict[str, Stand]:
+    """Where every ranked player stands: by the questions that all answered, or by intervals where a run is sealed."""
+    found: dict[str, Stand] = {}
+    opened: dict[tuple[str, str], dict[str, list[Sequence[Estimate]]]] = {}
+    for (version, jury, grading), runs in groups.items():
+        rows = [_headed(run) for run in runs]
+        if any(run.sealed for run in runs):
+            found |= stands_apart(rows)
+        else:
+            opened.setdefault((version, jury), {})[grading] = rows
+    for key, graded in opened.items():
+        found |= stands(store, (split, *key), "case", graded)
+    return found
+
+
+def _headed(run: _Run) -> Sequence[Estimate]:
+    """Its estimates, overall first."""
+    return _overall(run), *(e for e in run.estimates if e is not _overall(run))
+
+
+def _section(key: tuple[str, str, str], runs: Sequence[_Run], placed: Mapping[str, Stand]) -> CaseSection:
     by_id = {run.submission.submission_id: run for run in runs}
     # People and models stand in one table, and so have places in one order.
-    groups = placed((_overall(run), *(e for e in run.estimates if e is not _overall(run))) for run in runs)
+    groups = in_order((_headed(run) for run in runs), placed)
     runs = [by_id[group[0].submission_id]._replace(estimates=group) for group in groups]
     ranked = [run for run in runs if _overall(run).tier in RANKED]
     people = tuple(_overall(run).value for run in ranked if run.human)
     plots, legend = _plots(ranked, people)
     return CaseSection(
         *key,
-        *by_tier([_line(run, people) for run in runs]),
+        *by_tier([_line(run, people, placed.get(run.submission.submission_id)) for run in runs]),
         people,
         plots,
         legend,
@@ -197,24 +219,22 @@ def _overall(run: _Run) -> Estimate:
     return found
 
 
-def _line(run: _Run, people: Sequence[float]) -> CaseLine:
+def _line(run: _Run, people: Sequence[float], place: Stand | None) -> CaseLine:
     own = _overall(run)
     tied = next((e for e in run.estimates if e.method == "ppi"), None)
-    s = run.submission
-    cost = None if s.cost_usd is None else s.cost_usd / max(1, s.counts.expected - s.counts.missing)
     return CaseLine(
         own,
         rank_of(own),
         _grade(own),
         (f"{own.low:.2f}", f"{own.high:.2f}"),
         bar(SCALE, own.low, own.high),
-        place(SCALE, own.value),
+        place_on(SCALE, own.value),
         _grade(run.value("progressive")),
         _grade(run.value("final")),
         _among(run, people),
         "" if tied is None else f"{tied.value:.2f} [{tied.low:.2f}–{tied.high:.2f}]",
-        "–" if cost is None else f"{cost:.2f}",
-        s,
+        run.submission,
+        place,
     )
 
 
@@ -241,7 +261,7 @@ def _curve(run: _Run, name: str) -> tuple[float | None, ...]:
 def _plots(
     runs: Sequence[_Run], people: Sequence[float]
 ) -> tuple[tuple[tuple[str, Markup], ...], tuple[tuple[str, str], ...]]:
-    """The drawings of a section, and whose curve has which colour."""
+    """How grades rise along a case, and whose curve has which colour; cost and dates: `leaderboard/drawings.py`."""
     models = [run for run in runs if not run.human][:SHOWN]
     named = [(run, run.submission.model.name, n) for n, run in enumerate(models)]
     found: list[tuple[str, Markup]] = []
@@ -255,7 +275,6 @@ def _plots(
         if series:
             label = f"{title}: mean grade, 0 to 3, of {', '.join(s.name for s in series)}"
             found.append((title, line_plot(series, label=label, top=MOST, caption=caption)))
-    found += _by_cost(named, people) + _by_release(named, people)
     legend = [(f"ds-c{n}", who) for _, who, n in named]
     return tuple(found), tuple(legend + ([("ds-people", "people, on average")] if people else []))
 
@@ -267,33 +286,3 @@ def _average(curves: Sequence[tuple[float | None, ...]], *, reverse: bool) -> li
     known = [[c[n] for c in curves if n < len(c) and c[n] is not None] for n in steps]
     means = tuple(float(np.mean([v for v in values if v is not None])) if values else None for values in known)
     return [Series("people, on average", means, -1, reverse)]
-
-
-def _by_cost(named: Sequence[tuple[_Run, str, int]], people: Sequence[float]) -> list[tuple[str, Markup]]:
-    spots = []
-    for run, who, n in named:
-        s, own = run.submission, _overall(run)
-        played = max(1, s.counts.expected - s.counts.missing)
-        if s.cost_usd:
-            spots.append(Spot(log10(s.cost_usd / played), own.value, who, n, own.low, own.high))
-    if not spots:
-        return []
-    ticks = [(x, f"${10**x:g}") for x in round_ticks(min(s.x for s in spots), max(s.x for s in spots))]
-    lines = [*levels(people), *trend_line([(s.x, s.y) for s in spots], "trend over log cost")]
-    label = f"Overall score by cost of a case, logarithmic, of {len(spots)} models"
-    drawn = spot_plot(spots, ticks=ticks, lines=lines, label=label, top=MOST, caption="US dollars a case")
-    return [("Score by cost", drawn)]
-
-
-def _by_release(named: Sequence[tuple[_Run, str, int]], people: Sequence[float]) -> list[tuple[str, Markup]]:
-    spots = []
-    for run, who, n in named:
-        if (released := day(run.submission.release_date)) is not None:
-            own = _overall(run)
-            spots.append(Spot(released, own.value, who, n, own.low, own.high))
-    if not spots:
-        return []
-    lines = [*levels(people), *trend_line([(s.x, s.y) for s in spots], "trend over release dates")]
-    label = f"Overall score by release date of {len(spots)} models"
-    drawn = spot_plot(spots, ticks=years(spots), lines=lines, label=label, top=MOST, caption="released")
-    return [("Score by release date", drawn)]

@@ -9,10 +9,11 @@ from markupsafe import Markup
 
 from leaderboard.boards import section_key
 from leaderboard.calibration import Calibrated
-from leaderboard.case_published import day, trend_line
+from leaderboard.case_published import day, levels, trend_line
 from leaderboard.charts import axis
 from leaderboard.evidence import slug
 from leaderboard.parts import AnyBoardOf, AnyLine, AnySection
+from leaderboard.plots import Line
 from leaderboard.shown import attempt_cost, signed, visible
 from leaderboard.vega import HEIGHT, WIDTH, Chart, Point, document, drawn, frontier, score_layers, spots_layers
 
@@ -25,7 +26,6 @@ JURY = (
     "Each dot is a maker of models: how often the jury and how often people call its answers right. On the dashed line "
     "both agree; above it the jury is lenient, below it strict."
 )
-PEOPLE = " The dashed line is people's average."
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -45,7 +45,8 @@ def _charts(board: AnyBoardOf, place: int, section: AnySection, most: float) -> 
     dated = [(line.submission.release_date or "", line) for line in models]
     dated = [(said, line) for said, line in dated if _DAY.fullmatch(said) and day(said) is not None]
     people = getattr(section, "people", ())
-    level = sum(people) / len(people) if people else None
+    reached = [line for line in levels(people) if line.start <= most]
+    dashed = f" Dashed: {' and '.join(line.name for line in reached)}." if reached else ""
     found = []
     for kind, title, said, x_title, rows in (
         ("cost", "Score against cost", COST, "US dollars an item, log scale", priced),
@@ -53,9 +54,8 @@ def _charts(board: AnyBoardOf, place: int, section: AnySection, most: float) -> 
     ):
         if len({x for x, _ in rows}) > 1:
             points = [_point(x, line, most) for x, line in rows]
-            drawing, text, best = _scores(points, x_title, most=most, level=level)
-            words = f"{said}{PEOPLE if people else ''}"
-            found.append(Chart(f"{board.split}-{place + 1}-{kind}", title, words, drawing, text, best))
+            drawing, text, best = _scores(points, x_title, most=most, people=reached)
+            found.append(Chart(f"{board.split}-{place + 1}-{kind}", title, said + dashed, drawing, text, best))
     return found
 
 
@@ -70,13 +70,14 @@ def _point(x: float | str, line: AnyLine, most: float) -> Point:
 
 
 def _scores(
-    points: Sequence[Point], x_title: str, *, most: float, level: float | None
+    points: Sequence[Point], x_title: str, *, most: float, people: Sequence[Line]
 ) -> tuple[Markup, str, tuple[tuple[str, str | None, str], ...]]:
     """The drawing, its document, and who stands on the line."""
     scale = axis([x for p in points for x in (p.low, p.high)])
     domain = (float(scale.low), float(scale.high)) if most == 100 else (0.0, most)
     trend = () if most == 100 else _trend(points)
-    layers = score_layers(points, x_title=x_title, domain=domain, level=level, trend=trend)
+    across = [{"score": round(line.start, 3), "name": line.name} for line in people]
+    layers = score_layers(points, x_title=x_title, domain=domain, levels=across, trend=trend)
     digits = ".1f" if most == 100 else ".2f"
     tooltip = [
         ("name", "model", ""),

@@ -1,6 +1,6 @@
 """What a board of puzzles, novels or cases says of one submission by itself, worked out once and kept in the store."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from math import isfinite
 from pathlib import Path
@@ -12,7 +12,6 @@ from builders.values import Value
 from evaluators.estimate_cases import estimate_player, people, solvers
 from evaluators.estimate_means import estimate_run
 from evaluators.kept import Standing, keep_figures, keep_standings
-from evaluators.placed import placed
 from evaluators.store import Store
 from evaluators.stored import Measured, Stored
 from evaluators.values import Estimate
@@ -94,12 +93,6 @@ def _course(own: Measured) -> tuple[float | None, ...]:
         return ()
     columns = ([float(x) for x in own.values.get(metric, ()) if isfinite(x)] for metric in COURSE)
     return tuple(float(np.mean(known)) if known else None for known in columns)
-
-
-def in_order(found: Mapping[str, Figures], names: Iterable[str]) -> tuple[Estimate, ...]:
-    """Estimates of these submissions, best first, with their ranks among each other."""
-    groups = placed(found[name].estimates for name in names if name in found)
-    return tuple(e for group in groups for e in group)
 
 
 def keep_estimates(store: Store, estimates: Sequence[Estimate]) -> None:

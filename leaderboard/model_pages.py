@@ -8,7 +8,7 @@ from jinja2 import Environment
 from evaluators.values import Estimate, Submission
 from leaderboard.boards import TIERS, Line, Section, describe
 from leaderboard.case_boards import CaseLine
-from leaderboard.contests import Contest
+from leaderboard.contests import Contender, Contest
 from leaderboard.evidence import slug
 from leaderboard.frame import Frame, heading
 from leaderboard.novel_boards import NovelLine
@@ -34,6 +34,7 @@ class Result(NamedTuple):
     rows: int  # ranked rows beside it, itself included
     facts: tuple[tuple[str, str], ...] = ()  # further figures, by name
     estimates: tuple[Estimate, ...] = ()
+    beside: str = ""  # the best row other than this one, where rows can be compared: its submission_id
 
     @property
     def submission(self) -> Submission:
@@ -81,23 +82,33 @@ def models(
         opened: Split and version of the items that have pages.
     """
     found: dict[str, list[Result]] = {}
-    keys = {row.like.submission_id: contest.key for contest in paired for row in contest.rows}
+    contests = {row.like.submission_id: contest for contest in paired for row in contest.rows}
     for board in boards:
         for section in board.sections:
             parts = (f"version {section.version}", describe(section.condition), f"jury {section.jury}")
             about, own = ", ".join(filter(None, parts)), _by_submission(section.estimates)
             for line in (*section.ranked, *section.self_reported):
-                place = getattr(line, "place", None)
-                key = section.key if isinstance(section, Section) and place is not None else ""
-                key = key or keys.get(line.like.submission_id, "")
+                key, beside = _compared(line, section, contests)
                 rows, shown = len(section.ranked), (board.split, section.version) in opened
-                row = Result(board.title, board.split, shown, about, key, line, rows)
+                row = Result(board.title, board.split, shown, about, key, line, rows, beside=beside)
                 row = row._replace(facts=_facts(line, section), estimates=_estimates(line, own))
                 found.setdefault(line.like.model, []).append(row)
     return tuple(
         Modelled(name, rows[0].line.like.provider, tuple(rows), _records(name, rows, history))
         for name, rows in sorted(found.items())
     )
+
+
+def _compared(line: AnyLine, section: object, contests: Mapping[str, Contest]) -> tuple[str, str]:
+    """Where a row can be compared, and the best row other than itself; empty where it cannot."""
+    name = line.like.submission_id
+    first: Sequence[AnyLine | Contender] = ()
+    key = ""
+    if isinstance(section, Section) and line.place is not None:
+        key, first = section.key, section.ranked[:2]
+    elif name in contests:
+        key, first = contests[name].key, contests[name].rows[:2]
+    return key, next((row.like.submission_id for row in first if row.like.submission_id != name), "")
 
 
 def _by_submission(estimates: Sequence[Estimate]) -> dict[str, list[Estimate]]:
@@ -168,13 +179,14 @@ def _source(model: Modelled) -> list[object]:
     """All that the page of a model shows."""
     found: list[object] = [model.name, model.records]
     for r in model.results:
-        place = getattr(r.line, "place", None)
+        place = r.line.place
         found += [*(e.model_dump_json() for e in r.estimates), r.submission.model_dump_json(), place and place[:4]]
         found += [
             r.board,
             r.open,
             r.about,
             r.key,
+            r.beside,
             r.rows,
             r.facts,
             r.line.score,

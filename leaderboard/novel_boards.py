@@ -12,11 +12,12 @@ from evaluators.store import Store
 from evaluators.stored import Stored
 from evaluators.values import Estimate, PublishedScore, Submission
 from leaderboard.charts import Axis, Bar, axis
-from leaderboard.figures import in_order, keep_estimates
+from leaderboard.figures import keep_estimates
 from leaderboard.novel_runs import SETTINGS, Group, Kept, belongs, groups_of, kept_runs, name_of, said, section_of
 from leaderboard.novel_views import Asked, Heat, Side, Stack, asked, known_novels
 from leaderboard.published import Printed, lay_out
 from leaderboard.sections import by_tier, drawn, newest_first, points, rank_of, ticks_of
+from leaderboard.settled import Stand, in_order
 
 SAMPLES = "novel-samples"
 METRICS = ("accuracy", "reasoning", "gm")
@@ -47,6 +48,7 @@ class Setting(NamedTuple):
     point: str
     like: Estimate
     submission: Submission
+    place: Stand | None  # among the runs of this setting
 
 
 class NovelLine(NamedTuple):
@@ -59,6 +61,7 @@ class NovelLine(NamedTuple):
     cut: str | None  # to how many tokens contexts were cut
     win: Figure | None  # context against question only
     submission: Submission
+    place: Stand | None  # with the context; None: not ranked
 
     @property
     def score(self) -> str:
@@ -182,7 +185,8 @@ def _section(
     alike: dict[str, list[str]] = {}
     for s in stored:
         alike.setdefault(s.submission.condition, []).append(s.submission.submission_id)
-    estimates = [e for c in sorted(alike) for e in in_order(known.figures, alike[c])]
+    beside = [(known.figures[name].estimates for name in alike[c] if name in known.figures) for c in sorted(alike)]
+    estimates = [e for rows in beside for group in in_order(rows, known.stands) for e in group]
     scale = axis([100 * x for e in estimates if e.metric == "accuracy" for x in (e.low, e.high)])
     groups = groups_of([s.submission for s in stored], condition)
     own: dict[str, dict[str, Estimate]] = {}
@@ -214,7 +218,7 @@ def _section(
 
 
 def _line(group: Group, estimates: Mapping[str, Mapping[str, Estimate]], known: Kept, scale: Axis) -> NovelLine | None:
-    settings = tuple(_setting(name, s, estimates, scale) for name, s in zip(SETTINGS, group, strict=True))
+    settings = tuple(_setting(name, s, estimates, known.stands, scale) for name, s in zip(SETTINGS, group, strict=True))
     main = next((s for s in settings if s is not None), None)
     if main is None:
         return None
@@ -229,11 +233,16 @@ def _line(group: Group, estimates: Mapping[str, Mapping[str, Estimate]], known: 
         cut.rpartition("@")[2] if cut else None,
         _figure(win) if win else None,
         main.submission,
+        main.place if settings[0] else None,
     )
 
 
 def _setting(
-    name: str, submission: Submission | None, estimates: Mapping[str, Mapping[str, Estimate]], scale: Axis
+    name: str,
+    submission: Submission | None,
+    estimates: Mapping[str, Mapping[str, Estimate]],
+    placed: Mapping[str, Stand],
+    scale: Axis,
 ) -> Setting | None:
     if submission is None:
         return None
@@ -241,7 +250,8 @@ def _setting(
     if "accuracy" not in own:
         return None
     figures = tuple(_figure(own[m]) if m in own else Figure("–", "–") for m in METRICS)
-    return Setting(name, figures, *drawn(own["accuracy"], scale), own["accuracy"], submission)
+    place = placed.get(submission.submission_id)
+    return Setting(name, figures, *drawn(own["accuracy"], scale), own["accuracy"], submission, place)
 
 
 def _win(line: NovelLine, side: Side) -> Estimate | None:

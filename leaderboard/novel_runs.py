@@ -12,9 +12,10 @@ from evaluators.store import Store
 from evaluators.stored import Stored
 from evaluators.values import Submission
 from leaderboard import novel_views
-from leaderboard.figures import CODE as EACH
 from leaderboard.figures import Figures, figures
 from leaderboard.novel_views import Side, side_by_side
+from leaderboard.settled import CODE as EACH
+from leaderboard.settled import Stand, by_condition, stands
 
 SETTINGS = ("context", "evidence", "question-only")
 # A change to any of these makes what is kept of settings side by side out of date.
@@ -27,6 +28,7 @@ class Kept(NamedTuple):
 
     figures: dict[str, Figures]
     sides: dict[str, Side]  # by the line's name
+    stands: dict[str, Stand]  # of a run among those of its setting
 
 
 def section_of(submission: Submission) -> tuple[str, str, str]:
@@ -97,4 +99,5 @@ def kept_runs(store: Store, split: str, key: tuple[str, str], runs: Sequence[Sto
     subjects = {name: [s.submission_id for s in group if s] for name, group in groups.items()}
     kept = keep_figures(store, (split, *key, "settings"), subjects, make, code=CODE)
     sides = {name: Side.model_validate_json(text) for name, text in kept.items()}
-    return Kept(figures(store, split, *key, runs), sides)
+    found = figures(store, split, *key, runs)
+    return Kept(found, sides, stands(store, (split, *key), "novel", by_condition(runs, found)))

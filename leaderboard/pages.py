@@ -24,6 +24,7 @@ from leaderboard.novel_boards import NovelBoard
 from leaderboard.parts import Parts, parts_of
 from leaderboard.records import NO_HISTORY, History
 from leaderboard.sealed_boards import SealedBoard
+from leaderboard.settled import is_paired
 from leaderboard.shown import cost, is_web, reasoning, report_url, signed, tokens, visible
 from leaderboard.similarity_page import maps
 from leaderboard.soup_boards import GENRES, SoupBoard
@@ -162,7 +163,7 @@ def environment(repository: str | None = None) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    found.tests["web"] = is_web
+    found.tests |= {"web": is_web, "paired": is_paired}
     filters = {"slug": slug, "signed": signed, "cost": cost, "tokens": tokens, "reasoning": reasoning}
     found.filters |= {**filters, "report": partial(report_url, repository), "item_page": page_of}
     found.filters |= {"describe": describe, "named_parts": _named_parts}

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from evaluators.estimate import LIKE, RANKED
-from evaluators.placed import overlap_ranks
 from evaluators.values import Estimate, Submission
 from leaderboard.boards import section_key
 from leaderboard.charts import Axis, axis
 from leaderboard.evidence import page_of
+from leaderboard.settled import stands_apart
 
 Kind = Literal["category", "genre"]
 LANGUAGES = {"en": "English", "zh": "Chinese"}
@@ -169,14 +169,14 @@ def _parts(section: AnySection) -> tuple[Part, ...]:
 
 
 def _ranked(estimates: Sequence[Estimate], placed: set[str]) -> tuple[Row, ...]:
-    """Rows with the ranks they were given, or else with the places that overlapping intervals leave open."""
+    """Rows with the ranks they were given, or else with those that their intervals leave open."""
     rows = sorted(estimates, key=lambda e: (-e.value, e.model, e.submission_id))
     ranked = [e for e in rows if e.tier in RANKED and e.submission_id in placed]
     found: Mapping[str, tuple[int, int]]
     if all(e.best_rank and e.worst_rank for e in ranked):
         found = {e.submission_id: (e.best_rank or 0, e.worst_rank or 0) for e in ranked}
     else:
-        found = overlap_ranks(ranked)
+        found = {name: stand.rank for name, stand in stands_apart([e] for e in ranked).items()}
     return tuple(Row(e, found.get(e.submission_id)) for e in rows)
 
 

@@ -6,7 +6,7 @@ as a table or in the data files: its label names it for those who do not see it.
 
 from collections.abc import Sequence
 from html import escape
-from math import ceil, floor
+from math import ceil
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -134,13 +134,6 @@ def map_plot(places: Sequence[tuple[float, float]], names: Sequence[str], *, lab
         parts.append(f'<circle class="ds-c0" cx="{at:.1f}" cy="{up:.1f}" r="4"/>')
         parts.append(f'<text x="{at + shift:.1f}" y="{level:.1f}" text-anchor="{anchor}">{_text(name)}</text>')
     return _svg(parts, label, "")
-
-
-def round_ticks(low: float, high: float, *, most: int = 5) -> tuple[float, ...]:
-    """Whole numbers that hold `low` and `high` between them, at most so many."""
-    first, last = floor(low), max(ceil(high), floor(low) + 1)
-    step = max(1, ceil((last - first) / (most - 1)))
-    return tuple(float(n) for n in range(first, last + step, step))
 
 
 def _frame(top: float) -> list[str]:

@@ -8,18 +8,28 @@ from numpy.typing import NDArray
 from evaluators.bins import Floats, check_level
 from evaluators.ppi import layton_rank_spread, overlap_rank_spread
 
-__all__ = ["claims", "layton_rank_spread", "max_t_ranks", "overlap_rank_spread", "rank_sets", "ranks_each"]
+__all__ = [
+    "Leads",
+    "claims",
+    "claims_of",
+    "layton_rank_spread",
+    "max_t_ranks",
+    "overlap_rank_spread",
+    "rank_sets",
+    "ranks_each",
+    "sets_of",
+]
 
 _DEEPEST = 10  # places from either end that decide: further in, more false leads would have to come together
 _CHUNK = 50  # draws at a time, which bounds memory
 
 
-class _Leads(NamedTuple):
-    """Pairwise leads in standard errors, and what they were made of."""
+class Leads(NamedTuple):
+    """Pairwise leads of M models in standard errors, and the noise that they stand out from or do not."""
 
     t: Floats  # (M, M) lead of row over column, divided by its standard error
-    se: NDArray[np.float32]  # (M, M) standard error of the lead
-    noise: NDArray[np.float32]  # (D, M) draws around the point
+    se: NDArray[np.float32]  # (M, M) standard error of the lead, of the noise
+    noise: NDArray[np.float32]  # (D, M) joint draws around the models' scores
 
 
 def rank_sets(draws: Floats, *, items: int, rng: np.random.Generator, level: float = 0.95) -> list[tuple[int, int]]:
@@ -43,12 +53,23 @@ def rank_sets(draws: Floats, *, items: int, rng: np.random.Generator, level: flo
     Raises:
         ValueError: If draws are not (D, M) with D >= 200, or not finite.
     """
-    leads = _leads(draws, items)
-    models = draws.shape[1]
-    if models == 1:
+    return sets_of(_leads(draws, items), rng=rng, level=level)
+
+
+def sets_of(
+    leads: Leads, *, rng: np.random.Generator, least: float = 0.0, level: float = 0.95
+) -> list[tuple[int, int]]:
+    """The rank sets of `rank_sets` from leads that are known by pairs.
+
+    Args:
+        leads: Of M models, with at least 200 draws of the noise.
+        rng: Source of randomness for the orders.
+        least: Standard errors that a lead must exceed, however little the draws ask for.
+        level: Simultaneous coverage, in (0, 1).
+    """
+    if len(leads.t) == 1:
         return [(1, 1)]
-    critical = _upper(_needed(leads, rng), level)
-    return _sets(leads.t, critical)
+    return _sets(leads.t, max(least, _upper(_needed(leads, rng), level)))
 
 
 def max_t_ranks(draws: Floats, *, items: int, level: float = 0.95) -> list[tuple[int, int]]:
@@ -77,12 +98,16 @@ def claims(draws: Floats, *, items: int, level: float = 0.95) -> NDArray[np.bool
 
     Arguments as for `rank_sets`; returns shape (M, M).
     """
-    leads = _leads(draws, items)
-    proven: NDArray[np.bool_] = leads.t > _upper(_largest(leads).max(1), level)
+    return claims_of(_leads(draws, items), level=level)
+
+
+def claims_of(leads: Leads, *, least: float = 0.0, level: float = 0.95) -> NDArray[np.bool_]:
+    """Tell as `claims` does which models are better than which, from leads by pairs; arguments as for `sets_of`."""
+    proven: NDArray[np.bool_] = leads.t > max(least, _upper(_largest(leads).max(1), level))
     return proven
 
 
-def _leads(draws: Floats, items: int) -> _Leads:
+def _leads(draws: Floats, items: int) -> Leads:
     draws = np.asarray(draws, dtype=np.float64)
     if draws.ndim != 2 or len(draws) < 200:
         raise ValueError(f"draws have shape {draws.shape!r}; pass (D, M) with at least 200 joint draws")
@@ -95,10 +120,10 @@ def _leads(draws: Floats, items: int) -> _Leads:
     variance = np.diag(covariance)
     # Two models that agree on every item still have a lead of unknown sign: half an item at least.
     se = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, (0.5 / items) ** 2))
-    return _Leads((point[:, None] - point) / se, se.astype(np.float32), noise.astype(np.float32))
+    return Leads((point[:, None] - point) / se, se.astype(np.float32), noise.astype(np.float32))
 
 
-def _largest(leads: _Leads) -> Floats:
+def _largest(leads: Leads) -> Floats:
     """Largest noise, in standard errors, among the leads that involve each model, shape (D, M)."""
     weight = 1 / leads.se
     out = np.empty(leads.noise.shape)
@@ -111,7 +136,7 @@ def _largest(leads: _Leads) -> Floats:
     return out
 
 
-def _needed(leads: _Leads, rng: np.random.Generator) -> Floats:
+def _needed(leads: Leads, rng: np.random.Generator) -> Floats:
     """Smallest c, shape (D,), that covers all ranks of models in random true order with next to no true leads."""
     size = leads.noise.shape[1]
     deep = min(_DEEPEST, size - 1)

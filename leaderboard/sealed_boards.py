@@ -1,14 +1,14 @@
 """What the boards of sealed splits show: numbers of each run as a whole, and nothing by item."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from evaluators.placed import placed
 from evaluators.store import Store
 from evaluators.stored import Sealed
 from evaluators.values import Estimate, Submission
 from leaderboard.charts import Axis, Bar, axis
 from leaderboard.sections import by_tier, drawn, interval, newest_first, points, rank_of, ticks_of
+from leaderboard.settled import Stand, in_order, stands_apart
 
 
 class SealedLine(NamedTuple):
@@ -22,6 +22,7 @@ class SealedLine(NamedTuple):
     point: str
     others: tuple[str, ...]  # the section's further metrics
     submission: Submission
+    place: Stand | None  # None: not ranked
 
 
 class SealedSection(NamedTuple):
@@ -111,17 +112,24 @@ def _key(run: Sealed) -> tuple[str, str, str]:
 
 
 def _section(key: tuple[str, str, str], runs: Sequence[Sealed]) -> SealedSection:
-    groups = placed(run.estimates for run in runs)
+    placed = stands_apart(run.estimates for run in runs)
+    groups = in_order((run.estimates for run in runs), placed)
     by_id = {run.submission.submission_id: run.submission for run in runs}
     heads = [group[0] for group in groups]
     scale = axis([100 * x for e in heads for x in (e.low, e.high)])
     metrics = tuple(dict.fromkeys(e.metric for group in groups for e in group))
-    lines = [_line(group, by_id[group[0].submission_id], scale, metrics) for group in groups]
+    lines = [_line(group, by_id[group[0].submission_id], scale, metrics, placed) for group in groups]
     estimates = tuple(e for group in groups for e in group)
     return SealedSection(*key, scale, ticks_of(scale), metrics, *by_tier(lines), estimates)
 
 
-def _line(group: Sequence[Estimate], submission: Submission, scale: Axis, metrics: tuple[str, ...]) -> SealedLine:
+def _line(
+    group: Sequence[Estimate],
+    submission: Submission,
+    scale: Axis,
+    metrics: tuple[str, ...],
+    placed: Mapping[str, Stand],
+) -> SealedLine:
     own = group[0]
     by_metric = {e.metric: e for e in group}
     return SealedLine(
@@ -132,4 +140,5 @@ def _line(group: Sequence[Estimate], submission: Submission, scale: Axis, metric
         *drawn(own, scale),
         tuple(points(by_metric[m].value) if m in by_metric else "–" for m in metrics[1:]),
         submission,
+        placed.get(own.submission_id),
     )

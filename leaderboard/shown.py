@@ -26,9 +26,9 @@ def is_web(url: str | None) -> bool:
     return url is not None and url.startswith(("https://", "http://"))
 
 
-def signed(share: float) -> str:
-    """A difference in points, with its sign."""
-    return f"{100 * share:+.1f}".replace("-", "−")
+def signed(share: float, most: float = 100.0) -> str:
+    """A difference with its sign: in points or, where `most` is the best grade, in grades."""
+    return f"{most * share:+.{1 if most == 100 else 2}f}".replace("-", "−")
 
 
 def cost(run: Submission) -> str:

@@ -11,9 +11,10 @@ from evaluators.store import Store
 from evaluators.stored import Stored
 from evaluators.values import Estimate, PublishedScore, Submission
 from leaderboard.charts import Axis, Bar, axis, bar, place
-from leaderboard.figures import COURSE, Figures, figures, in_order, keep_estimates
+from leaderboard.figures import COURSE, Figures, figures, keep_estimates
 from leaderboard.published import Printed, lay_out
 from leaderboard.sections import by_tier, drawn, interval, newest_first, points, rank_of, ticks_of
+from leaderboard.settled import Stand, by_condition, in_order, stands
 
 SAMPLES = "soup-samples"
 GENRES: tuple[str, ...] = get_args(Genre)
@@ -47,6 +48,7 @@ class SoupLine(NamedTuple):
     reductions: tuple[str, ...]  # from the human baseline: overall, then by genre
     course: tuple[str, ...]  # turns, key clues a turn, unknown, repeated
     submission: Submission
+    place: Stand | None  # None: not ranked
 
 
 class SoupSection(NamedTuple):
@@ -141,7 +143,8 @@ def _board(
     mine = [s for s in stored if s.submission.split == split and s.submission.kind == "model"]
     alike = [(s.submission.version, s.submission.jury, s.submission.condition) for s in mine]
     known = {key: figures(store, split, *key, mine) for key in {key[:2] for key in alike}}
-    found = (_section(key, mine, known[key[:2]]) for key in newest_first(set(alike)))
+    placed = {key: stands(store, (split, *key), "soup", by_condition(mine, own)) for key, own in known.items()}
+    found = (_section(key, mine, known[key[:2]], placed[key[:2]]) for key in newest_first(set(alike)))
     sections = tuple(s for s in found if s.estimates)
     keep_estimates(store, [e for section in sections for e in section.estimates])
     title, about = ABOUT.get(split, (split, ""))
@@ -159,11 +162,14 @@ def _board(
     )
 
 
-def _section(key: tuple[str, str, str], stored: Sequence[Stored], known: Mapping[str, Figures]) -> SoupSection:
+def _section(
+    key: tuple[str, str, str], stored: Sequence[Stored], known: Mapping[str, Figures], placed: Mapping[str, Stand]
+) -> SoupSection:
     version, jury, condition = key
     alike = [s.submission for s in stored if s.submission.submission_id in known]
     by_id = {s.submission_id: s for s in alike if s.condition == condition}
-    estimates = in_order(known, by_id)
+    groups = in_order((known[name].estimates for name in by_id), placed)
+    estimates = tuple(e for group in groups for e in group)
     human = _baseline(stored, known, condition)
     genres = tuple(sorted({e.metric.partition("/")[2] for e in estimates if "/" in e.metric}))
     scale = axis([100 * x for e in estimates if e.metric == "overall" for x in (e.low, e.high)])
@@ -171,7 +177,7 @@ def _section(key: tuple[str, str, str], stored: Sequence[Stored], known: Mapping
     for e in estimates:
         by_metric.setdefault(e.submission_id, {})[e.metric] = e
     lines = [
-        _line(own, by_id[name], known[name], scale=scale, genres=genres, human=human)
+        _line(own, by_id[name], known[name], placed.get(name), scale=scale, genres=genres, human=human)
         for name, own in by_metric.items()
         if "overall" in own
     ]
@@ -193,6 +199,7 @@ def _line(
     by_metric: Mapping[str, Estimate],
     submission: Submission,
     known: Figures,
+    place: Stand | None,
     *,
     scale: Axis,
     genres: tuple[str, ...],
@@ -212,6 +219,7 @@ def _line(
         ),
         _course(known),
         submission,
+        place,
     )
 
 

@@ -97,7 +97,7 @@ def score_layers(
     *,
     x_title: str,
     domain: tuple[float, float],
-    level: float | None = None,
+    levels: Values = (),
     trend: Values = (),
 ) -> list[Layer]:
     """Scores against cost or day with their intervals, the frontier and its names.
@@ -106,7 +106,7 @@ def score_layers(
         points: At least two, of one kind.
         x_title: What the horizontal scale is.
         domain: Ends of the other one.
-        level: Where people stand, as a dashed line across; None: nowhere.
+        levels: Dashed lines across, each with `score` and `name`: where people stand.
         trend: Both ends of a straight line, as `x` and `score`; empty: none.
     """
     dated = isinstance(points[0].x, str)
@@ -129,9 +129,12 @@ def score_layers(
         rule = {"type": "rule", "color": BAR, "opacity": 0.45}
         ends = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
         layers.insert(1, {"data": layers[1]["data"], "mark": rule, "encoding": ends})
-    if level is not None:
+    if levels:
         people = {"type": "rule", "color": INK, "strokeDash": [5, 4], "opacity": 0.7}
-        layers.insert(0, {"data": {"values": [{"score": level}]}, "mark": people, "encoding": {"y": y}})
+        said = {"type": "text", "align": "right", "baseline": "bottom", "dy": -3, "fontSize": 11, "color": DIM}
+        named_level = {"y": y, "x": {"value": "width"}, "text": {"field": "name"}}
+        layers.insert(0, {"data": {"values": list(levels)}, "mark": people, "encoding": {"y": y}})
+        layers.insert(1, {"data": {"values": list(levels)}, "mark": said, "encoding": named_level})
     if trend:
         slope = {"type": "line", "color": DIM, "strokeWidth": 1, "opacity": 0.7}
         layers.insert(0, {"data": {"values": list(trend)}, "mark": slope, "encoding": {"x": x, "y": y}})

@@ -13,8 +13,7 @@ from evaluators.ppi import Interval
 from evaluators.scores import FULL_MARKS
 from evaluators.store import Store
 from leaderboard.compare import Comparison, Difference, compare
-from leaderboard.contests import unit_scores
-from leaderboard.evidence import OpenSplit
+from leaderboard.unit_scores import unit_scores
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +80,7 @@ def settled(
         and condition in (None, s.submission.condition)
     }
     first, second = _pair(names, known)
-    units, scores = unit_scores(store, OpenSplit(*key[:2], protocol, "", ""), [first, second])
+    units, scores = unit_scores(store, *key[:2], protocol, [first, second])
     own, other = scores[first], scores[second]
     lead = own.point - other.point
     both = np.isfinite(lead)

@@ -15,6 +15,7 @@ from evaluators.store import Store, open_store, store_path
 from leaderboard.build import build_site
 from leaderboard.case_boards import CaseBoard, case_boards
 from leaderboard.datafiles import as_csv, as_json
+from leaderboard.drawings import board_charts
 from leaderboard.pages import render_board, write_pages
 from leaderboard.plots import Line, Series, Spot, line_plot, map_plot, spot_plot
 from leaderboard.published import read_published_scores
@@ -65,7 +66,6 @@ def test_players_and_people_stand_in_one_table_with_grades_of_three(board: CaseB
     assert lines["good"].percentile.startswith("89 [")
     assert lines["ada"].percentile == "–"
     assert lines["good"].tied == "3.00 [0.00–3.00]", "two cases tell little"
-    assert (lines["good"].cost, lines["rising"].cost, lines["failing"].cost) == ("1.00", "0.10", "–")
 
 
 def test_what_failed_or_is_missing_widens_the_interval_and_counts_no_way(board: CaseBoard) -> None:
@@ -88,10 +88,27 @@ def test_progress_is_aligned_at_the_start_and_at_the_end(board: CaseBoard) -> No
     assert [title for title, _ in section.plots] == [
         "Grades after each location",
         "The same, counted from the end",
-        "Score by cost",
-        "Score by release date",
     ]
     assert section.legend[-1] == ("ds-people", "people, on average")
+
+
+def test_what_a_score_costs_and_when_models_came_is_drawn_once_with_the_level_of_people(board: CaseBoard) -> None:
+    (cost,) = board_charts(board, most=3)[0]
+    assert cost.title == "Score against cost", "one release date is known, and makes no chart"
+    values = [x for layer in json.loads(cost.document)["layer"] for x in layer["data"]["values"]]
+    assert {round(v["x"], 9) for v in values if "href" in v} == {1.0, 0.1}, "US dollars a case"
+    # People's grades are 2, 1 and 0: the 95th percentile is 1.645 population deviations above their mean.
+    level = round(1 + 1.6448536 * (2 / 3) ** 0.5, 3)
+    assert {
+        (v["name"], v["score"]) for v in values if "people" in v.get("name", "") or "person" in v.get("name", "")
+    } == {
+        ("average person", 1.0),
+        ("95th percentile of people", level),
+    }
+    assert "Dashed: average person and 95th percentile of people." in cost.said
+    page = render_board(board)
+    assert page.count("Score against cost</summary>") == 1
+    assert "Score by cost" not in page
 
 
 def test_a_grade_nobody_could_read_leaves_its_question_out(tmp_path: Path) -> None:
@@ -157,7 +174,10 @@ def test_a_sealed_run_has_the_same_board_without_the_rest(board: CaseBoard) -> N
     assert [line.score for line in section.ranked] == ["2.00", "1.00", "0.00"]
     assert section.ranked[0].rank is not None
     assert section.ranked[0].percentile == "100", "3 deviations of people above their mean"
-    assert len(section.plots) == 4
+    assert [line.place.lead for line in section.ranked if line.place] == [None] * 3, "nothing is known by question"
+    page = render_board(sealed)
+    assert "taken for independent" in page
+    assert "To leader" not in page
 
 
 def test_the_site_builds_with_cases_and_benchmarks_compared(tmp_path: Path) -> None:

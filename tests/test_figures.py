@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluators.store import Store, open_store
-from leaderboard import figures, novel_runs, standings
+from leaderboard import figures, novel_runs, settled, standings
 from leaderboard.case_boards import case_boards
 from leaderboard.novel_boards import novel_boards
 from leaderboard.soup_boards import soup_boards
@@ -40,7 +40,7 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("module", [standings, figures, novel_runs], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", [standings, figures, novel_runs, settled], ids=lambda m: m.__name__)
 def test_a_change_to_anything_that_numbers_are_made_with_makes_what_is_kept_out_of_date(module: Any) -> None:
     listed = {str(path.relative_to(ROOT).with_suffix("")).replace("/", ".") for path in module.CODE}
     assert module.__name__ in listed
@@ -85,6 +85,29 @@ def test_a_new_game_is_estimated_alone_and_ranks_are_those_of_all(tmp_path: Path
         store.remove_submission("best")
         assert soup_boards(store) == first
         assert seen[5:] == []
+
+
+def test_places_are_worked_out_again_for_the_board_that_a_new_game_is_on_and_for_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranked: list[list[str]] = []
+    whole = settled._stands
+
+    def watch(store: Store, key: tuple[str, str, str], protocol: str, rows: Any) -> Any:
+        ranked.append([group[0].submission_id for group in rows])
+        return whole(store, key, protocol, rows)
+
+    monkeypatch.setattr(settled, "_stands", watch)
+    condition = f"agent=full;responder=openai/host;{test_soup_boards.POINTS}"
+    with open_store(tmp_path / "s.duckdb") as store:
+        test_soup_boards.fill(store)
+        first = soup_boards(store)
+        assert sorted(ranked) == [["ada"], ["failing", "good"], ["good-none"]]
+        assert soup_boards(store) == first
+        assert len(ranked) == 3, "a second build ranks nothing"
+        test_soup_boards.write(store, "Best", [0.95] * 12, condition=condition)
+        soup_boards(store)
+        assert ranked[3:] == [["best", "failing", "good"]]
 
 
 def test_labels_categories_and_code_make_what_is_kept_out_of_date(

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from evaluators.means import Bounded, paired_mean
 from evaluators.store import open_store
 from leaderboard.build import build_site
-from leaderboard.evidence import page_of
+from leaderboard.evidence import page_of, slug
 from tests import test_novel_boards, test_soup_boards
 from tests.made_case import CASES, built, case, flat, run
 from tests.servers.pages import serve_pages
@@ -168,3 +169,66 @@ def test_these_pages_have_no_serious_fault_of_accessibility(browser: Any, served
                     if fault["impact"] in SERIOUS:
                         found[scheme, name, fault["id"]] = [node["html"][:120] for node in fault["nodes"]][:3]
     assert not found
+
+
+@pytest.mark.parametrize(("board", "unit"), [("sample-soup-en", 100), ("sample-novel", 100), ("sample-case", 3)])
+def test_the_difference_to_the_leader_is_sorted_kept_in_the_address_and_that_of_the_api(
+    page: Any, served: str, site: Path, board: str, unit: int
+) -> None:
+    condition = {"sample-soup-en": "agent=full", "sample-novel": "setting=context", "sample-case": "grader=3"}[board]
+    head = next(h for name, h in heads(site).items() if name.startswith(f"{board} {condition}"))
+    rows = {row["submission_id"]: row for row in head["rows"]}
+    section = "[data-board*='agent=full']" if board == "sample-soup-en" else ""
+    page.goto(f"{served}/{board}.html")
+    table = page.locator(f"table[data-board]{section}").first
+    column = table.locator("thead th[data-sort=lead]")
+    column.get_by_role("button").click()
+    expect(page).to_have_url(re.compile(r"[?&](t\d\.)?sort=lead"))
+    expect(column).to_have_attribute("aria-sort", "descending")
+    for name, row in rows.items():
+        cell = table.locator(f"tr[data-run='{name}'] td[data-label='To leader']")
+        if row["lead_low"] == row["lead_high"]:
+            expect(cell).to_have_text("–")
+        else:
+            digits = 1 if unit == 100 else 2
+            lead, low, high = (
+                re.sub("-", "−", f"{unit * row[side]:+.{digits}f}") for side in ("lead", "lead_low", "lead_high")
+            )
+            expect(cell).to_have_text(f"{lead}{low} to {high}")
+            place = table.locator(f"tr[data-run='{name}'] td[data-label='Rank']")
+            expect(place).to_contain_text(f"group {row['tie_group']}")
+    last = table.locator("tbody tr").last
+    page.reload()
+    expect(table.locator("thead th[data-sort=lead]")).to_have_attribute("aria-sort", "descending")
+    leader = next(name for name, row in rows.items() if row["lead_low"] == row["lead_high"])
+    expect(last).to_have_attribute("data-run", leader)
+
+
+def test_compare_begins_with_the_first_two_of_its_board_and_keeps_what_is_chosen_after(
+    page: Any, served: str, site: Path
+) -> None:
+    head = next(h for name, h in heads(site).items() if name.startswith("sample-case"))
+    first, second = (row for row in head["rows"][:2])
+    page.goto(f"{served}/compare.html?board={head['section']['key']}")
+    pairs = page.locator(".ds-pairs tbody tr")
+    expect(pairs).to_have_count(1)
+    expect(pairs).to_contain_text(first["model"])
+    expect(pairs).to_contain_text(second["model"])
+    expect(page).to_have_url(re.compile(f"m={first['submission_id']}%2C{second['submission_id']}"))
+    page.get_by_role("button", name=f"Remove {first['model']}").click()
+    expect(page.locator(".ds-chosen li")).to_have_count(1)
+    expect(page).to_have_url(re.compile(f"m={second['submission_id']}$"))
+    page.reload()
+    expect(page.locator(".ds-chosen li")).to_have_count(1)
+    page.goto(f"{served}/compare.html")
+    expect(page.locator(".ds-pairs tbody tr")).to_have_count(1)
+    expect(page.locator(".ds-chosen li")).to_have_count(2)
+
+
+def test_a_models_page_leads_to_its_comparison_with_the_best_other_one(page: Any, served: str) -> None:
+    for name, other in (("Holmes", "Watson"), ("Watson", "Holmes")):
+        page.goto(f"{served}/models/{slug(name)}.html")
+        page.get_by_role("link", name="Compare with others").click()
+        pairs = page.locator(".ds-pairs tbody tr")
+        expect(pairs).to_have_count(1)
+        expect(pairs.locator("th")).to_have_text(re.compile(f"{name}.*minus.*{other}", re.DOTALL))

@@ -51,7 +51,7 @@
 
     numeric(n) {
       const filled = this.rows.filter(({ texts }) => texts[n] && texts[n] !== "–").slice(0, 20);
-      return filled.length > 0 && filled.every(({ texts }) => /^[−-]?[\d.]/.test(texts[n]) && !/^\d{4}-\d\d/.test(texts[n]));
+      return filled.length > 0 && filled.every(({ texts }) => /^[+−-]?[\d.]/.test(texts[n]) && !/^\d{4}-\d\d/.test(texts[n]));
     }
 
     addTools() {

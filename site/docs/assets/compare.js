@@ -1,11 +1,11 @@
 // Up to four models of a board in pairs: from the joint draws that its ranks are made of or, where the jury's scores are
-// the scores, from the items. The choice is in the address.
+// the scores, from the items. The choice is in the address; where there is none, a board's first rows are chosen.
 "use strict";
 (() => {
   const { make } = window.deerstalker;
   const place = document.querySelector(".ds-compare");
   if (!place) return;
-  const api = place.dataset.api, MOST = 4, FULL = 65535;
+  const api = place.dataset.api, MOST = 4, FIRST = 2, FULL = 65535;
   const get = async (path) => {
     const reply = await fetch(api + path);
     if (!reply.ok) throw new Error(`${path}: ${reply.status}`);
@@ -146,6 +146,7 @@
     board = await get(`compare/${key}.json`);
     loaded.clear();
     chosen = chosen.filter((id) => row(id));
+    if (!chosen.length) chosen = board.rows.slice(0, FIRST).map((r) => r.submission_id);
     known.replaceChildren(...board.rows.map((r) => make("option", { value: r.model, label: figure(r.score) })));
     await show();
   };
