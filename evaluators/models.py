@@ -13,8 +13,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from builders.values import Value
-from evaluators.lean_call import ROUTE, acompletion, as_told
-from evaluators.sent_once import send_once
+from evaluators.sending import ROUTE, acompletion, as_told, send_once
 from evaluators.values import Failure, Message, Model, Reply, Usage
 
 # Makers whose litellm prefix is also their name: only for these may the provider be read off a model string.
@@ -192,9 +191,8 @@ def _schema_text(schema: type[Value]) -> str:
 def route(model: Model) -> str:
     """Name under which litellm is asked for a model; records keep the model's own.
 
-    Endpoints of one's own that speak OpenAI's protocol are reached by litellm's `hosted_vllm` route, which sends the
-    same request and sorts the same failures for about half of the CPU time of its `openai` route, by the short way
-    (`make bench-run`). OpenAI's own models stay where they are: some take other options there.
+    Endpoints of one's own that speak OpenAI's protocol are reached by litellm's `hosted_vllm` route: the same request
+    and failures for half the CPU time (`make bench-run`). OpenAI's own models stay where they are, with their options.
     """
     prefix, _, name = model.name.partition("/")
     if prefix != "openai" or model.api_base is None or urlsplit(model.api_base).hostname == "api.openai.com":

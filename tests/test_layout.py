@@ -17,7 +17,7 @@ HOMES = {
     "datasets": {"builders/hub.py"},
     "pyrage": {"builders/vault.py"},
     "litellm": {
-        *(f"evaluators/{name}.py" for name in ("models", "pricing", "sent_once")),
+        *(f"evaluators/{name}.py" for name in ("models", "pricing", "sending")),
         *(f"evaluators/engines/{name}.py" for name in ("batch_api", "batch_parts")),
     },
     "duckdb": {"evaluators/store.py", "evaluators/pack.py"},

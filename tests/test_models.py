@@ -5,7 +5,6 @@ from email.utils import format_datetime
 
 import pytest
 
-from evaluators.lean_call import acompletion, as_told
 from evaluators.models import (
     AttemptFailed,
     ModelError,
@@ -20,6 +19,7 @@ from evaluators.models import (
 )
 from evaluators.protocols.riddle import SolverReply
 from evaluators.run import run_calls
+from evaluators.sending import acompletion, as_told
 from evaluators.values import Decoding, Image, Message, Model, Reply, Usage
 from tests.servers.model_server import Answer, ModelServer
 

@@ -1,10 +1,30 @@
-"""The short way through litellm to an endpoint that speaks OpenAI's protocol: the same request, less CPU time."""
+"""How litellm sends a call: once, and the short way where there is one."""
 
 from datetime import datetime
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
-ROUTE = "hosted_vllm"
+ROUTE = "hosted_vllm"  # to endpoints that speak OpenAI's protocol: the one with a short way
+
+
+def send_once() -> None:
+    """Close the one door of litellm's second sending, for every route and for batches, once for the process.
+
+    A client of our own would be for some routes only, and costs a call half as much again.
+    """
+    from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+
+    AsyncHTTPHandler.single_connection_post_request = _not_again  # type: ignore[method-assign]
+
+
+async def _not_again(*_given: object, **_named: object) -> NoReturn:
+    """Stand where litellm 1.106 posts a request once more.
+
+    The service may have read the first, answered it and charge for it, and neither the journal, nor the cap on cost,
+    nor the limits would know of the second. litellm calls this while it handles the error of the first, which goes on
+    from here.
+    """
+    raise  # noqa: PLE0704
 
 
 async def acompletion(litellm: ModuleType, *, model: str, messages: list[dict[str, Any]], **options: Any) -> Any:
