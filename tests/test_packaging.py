@@ -96,9 +96,9 @@ def test_the_makefile_has_the_targets_the_project_promises() -> None:
     } <= make_targets()
 
 
-# Every line names a command, whose help a process of its own prints; they have only pydantic's import in common.
+# Every line names a command, whose help a process of its own prints; all they have in common is values, which all import.
 HELPER = f"""
-import contextlib, io, json, os, pydantic, runpy, sys
+import contextlib, io, json, os, runpy, sys, evaluators.values
 for line in sys.stdin:
     if os.fork():
         os.wait()
