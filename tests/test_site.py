@@ -85,6 +85,12 @@ def visit(page: Any, served: str, name: str) -> None:
     settled(page)
 
 
+def resize(page: Any, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_function("width => innerWidth === width", arg=width)
+    still(page)  # the theme's search grows and shrinks for a while
+
+
 # Everything that a page of names from outside must not hold: what runs, loads or leads to a script.
 RUNS = ".md-content article :is(script, iframe, object, img[onerror], [onload], a[href^='javascript' i])"
 SCREENS = (("light", "default", 1280), ("dark", "slate", 360))
@@ -98,15 +104,17 @@ def test_every_kind_of_page_fits_is_accessible_and_neither_runs_names_nor_asks_e
         page = context.new_page()
         page.on("request", lambda r: r.url.startswith((served, "data:")) or found.append(("leaves", r.url)))
         page.on("dialog", lambda dialog: (found.append(("ran", dialog.message)), dialog.dismiss()))
-        page.on("pageerror", lambda error: found.append(("fails", str(error))))
+        page.on("pageerror", lambda error: found.append(("fails", error.stack or str(error))))
         for name in kinds(site):
             visit(page, served, f"{name}.html")
             for scheme, theirs, width in SCREENS:
                 page.emulate_media(color_scheme=scheme)
-                page.set_viewport_size({"width": width, "height": 900})
+                resize(page, width)
                 expect(page.locator("body")).to_have_attribute("data-md-color-scheme", theirs)
                 found += [(name, scheme, *fault) for fault in faults(page)]
-                open_all(page)
+            open_all(page)
+            for _, _, width in reversed(SCREENS):
+                resize(page, width)
                 wide, screen, runs = page.evaluate(
                     f"""[document.documentElement.scrollWidth, document.documentElement.clientWidth,
                         document.querySelectorAll({json.dumps(RUNS)}).length]"""
