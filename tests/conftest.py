@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
+PATIENCE = 30_000  # milliseconds until a browser must show what a test expects; a machine with other work needs some
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 # How long an example takes says how laden the machine is.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -144,8 +145,10 @@ def chromium() -> Path:
 @pytest.fixture(scope="module")
 def browser(chromium: Path) -> Iterator[Any]:
     """Chromium as Playwright drives it; of one module, since its event loop lasts as long as it does."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as started:
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=PATIENCE)
+    with sync_playwright() as started:
         found = started.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
         yield found
         found.close()

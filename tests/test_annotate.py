@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from playwright.sync_api import expect
 
 from builders.__main__ import main as builders
 from builders.splits import make_split, write_split
@@ -66,18 +67,25 @@ def runs(tmp_path: Path) -> None:
     write_made_bundle(tmp_path / "runs", "second-2", model="other/hidden-model", provider="other")
 
 
+def ready(page: Any) -> None:
+    """Wait until the desk hears keys, its script's last line, or has nothing left to ask."""
+    expect(page.locator("fieldset.now, main > h2")).to_be_visible()
+
+
 def label(page: Any, keys: str) -> None:
     """Press keys one after the other, then Enter, and wait for the next answer."""
-    before = page.url
+    before = page.evaluate("location.href")
     for key in keys:
         page.keyboard.press(key)
     page.keyboard.press("Enter")
-    page.wait_for_url(lambda url: url != before, wait_until="load", timeout=60_000)
+    expect(page).not_to_have_url(before)
+    ready(page)
 
 
 def open_page(browser: Any, served: Served) -> Any:
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto(served.url)
+    ready(page)
     return page
 
 
@@ -85,7 +93,7 @@ def label_all(page: Any, keys: tuple[str, ...], count: int) -> str:
     """Label so many answers; returns everything the page ever held."""
     sources = []
     for n in range(count):
-        sources.append(page.content())
+        sources.append(page.evaluate("document.documentElement.outerHTML"))
         label(page, keys[n % len(keys)])
     return "".join(sources)
 
@@ -98,7 +106,7 @@ def test_two_people_label_the_same_answers_blind(tmp_path: Path, splits: Path, b
         with desk(tmp_path, splits, who, *plan) as served:
             page = open_page(browser, served)
             seen = label_all(page, keys, count)
-            assert "All labelled" in page.content()
+            expect(page.locator("main")).to_contain_text("All labelled")
         for secret in ("secret-model", "hidden-model", "acme", "a-1", "first-1", "second-2", "votes", "custom-made"):
             assert secret not in seen
     ada, ben = (read_labels(tmp_path / f"labels/sample-llm@1.0.0/{who}.jsonl") for who in ("ada", "ben"))
@@ -123,8 +131,9 @@ def test_a_killed_desk_loses_at_most_the_open_answer(tmp_path: Path, splits: Pat
         file.write(b'{"split": "sample-llm@1.0.0", "item')
     with desk(tmp_path, splits, "ada", *plan) as served:
         page = open_page(browser, served)
-        assert page.inner_text("#place") == "3"
-        assert page.is_checked("fieldset:nth-of-type(1) input[value='0']"), "the key of the open answer was saved"
+        expect(page.locator("#place")).to_have_text("3")
+        kept = page.locator("fieldset:nth-of-type(1) input[value='0']")
+        expect(kept, "the key of the open answer was saved").to_be_checked()
         label_all(page, ("n", "yy", "yy"), 3)
     assert [x.state for x in read_labels(path)] == ["done"] * 5
 
@@ -137,17 +146,19 @@ def test_skip_undo_notes_and_a_changed_mind(tmp_path: Path, splits: Path, browse
         page.get_by_text("NOT SAVED").wait_for()
         page.keyboard.press("s")
         page.wait_for_url("**at=1")
+        ready(page)
         page.keyboard.press("/")
         page.keyboard.type("yes and no \u4e2d\u6587")
         page.keyboard.press("Escape")
         label(page, "yy")
         page.keyboard.press("u")
         page.wait_for_url("**at=1")
+        ready(page)
         page.keyboard.press("n")
         page.wait_for_selector("form[data-saved]", state="attached")
         label(page, "y")
         page.goto(served.base + "/?at=1")
-        assert "1 skipped" in page.content()
+        expect(page.locator("header")).to_contain_text("1 skipped")
     found = read_labels(tmp_path / "labels/sample-llm@1.0.0/ada.jsonl")
     changed = next(x for x in found if x.notes)
     assert changed.notes == "yes and no \u4e2d\u6587"
@@ -161,7 +172,7 @@ def test_puzzles_are_marked_point_by_point_in_chinese(tmp_path: Path, splits: Pa
     write_made_games(tmp_path / "runs")
     with desk(tmp_path, splits, "ada", "--budget", "1", split="sample-soup-en") as served:
         page = open_page(browser, served)
-        marks = page.locator("fieldset[data-kind=mark]").count()
+        marks = page.locator("fieldset[data-kind=mark]").evaluate_all("all => all.length")
         label(page, "y" * marks + "3")
     (said,) = read_labels(tmp_path / "labels/sample-soup-en@1.0.0/ada.jsonl")
     (verdict,) = verdicts([said])
@@ -181,11 +192,12 @@ def test_a_case_is_graded_at_every_stage_beside_the_marking_examples(
     write_bundle(tmp_path / "runs/player-1", bundle.submission, told, bundle.verdicts)
     with desk(tmp_path, case_split, "ada", "--budget", "1", "--overlap", "1", split="sample-case") as served:
         page = open_page(browser, served)
-        assert page.locator("fieldset .said").all_inner_texts() == ["Nobody.", "The sexton.", "At noon."]
-        assert "An answer of grade 2." in page.content()
+        expect(page.locator("fieldset .said")).to_have_text(["Nobody.", "The sexton.", "At noon."])
+        expect(page.locator("main")).to_contain_text("An answer of grade 2.")
         label(page, "031")
         page.goto(served.base + "/?at=0")
-        assert page.locator("input:checked").evaluate_all("all => all.map(one => one.value)") == ["0", "3", "1"]
+        for n, grade in enumerate("031"):
+            expect(page.locator("fieldset").nth(n).locator("input:checked")).to_have_value(grade)
     (said,) = read_labels(tmp_path / "labels/sample-case@1.0.0/ada.jsonl")
     assert said.grades == {"s00.q1": 0, "s01.q1": 3, "s02.q1": 3, "s00.q2": 1, "s01.q2": 1}
     assert (said.state, {v.unit for v in verdicts([said])}) == ("done", set(said.grades))
@@ -197,8 +209,8 @@ def test_the_steps_of_a_novel_are_marked_one_by_one(tmp_path: Path, browser: Any
     write_bundle(tmp_path / "runs/reader-1", *novel_run(items, ["B1"], name="reader-1"))
     with desk(tmp_path, tmp_path / "splits", "ada", "--budget", "1", split="sample-novel") as served:
         page = open_page(browser, served)
-        assert page.locator("fieldset[data-kind=mark]").count() == 3
-        assert "Right option" in page.content()
+        expect(page.locator("fieldset[data-kind=mark]")).to_have_count(3)
+        expect(page.locator("main")).to_contain_text("Right option")
         label(page, "yny")
     (verdict,) = verdicts(read_labels(tmp_path / "labels/sample-novel@1.0.0/ada.jsonl"))
     assert verdict.marks == {"step_1": True, "step_2": False, "step_3": True}, "as the judges name them"
@@ -209,10 +221,11 @@ def test_the_steps_of_a_novel_are_marked_one_by_one(tmp_path: Path, browser: Any
 def test_the_page_fits_its_window(tmp_path: Path, splits: Path, browser: Any, width: int) -> None:
     runs(tmp_path)
     with desk(tmp_path, splits, "ada", "--budget", "2") as served:
-        page = browser.new_context(viewport={"width": width, "height": 800}).new_page()
+        page = browser.new_page(viewport={"width": width, "height": 800})
         errors: list[str] = []
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
         page.goto(served.url)
+        ready(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert errors == []
 

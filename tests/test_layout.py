@@ -133,6 +133,24 @@ def test_the_rooms_catch_every_exception_in_one_place_at_most() -> None:
     assert len(broad) <= 1, broad
 
 
+# What Playwright reads at once: between a click and what a script makes of it that is the page as it was.
+AT_ONCE = re.compile(
+    r"\.(?:count|all|all_inner_texts|all_text_contents|inner_text|inner_html|text_content|input_value)\(\)"
+    r"|\.(?:get_attribute|wait_for_timeout|is_(?:visible|hidden|enabled|disabled|editable|checked))\("
+    r"|\bpage\.(?:url\b|title\(|content\(|inner_text\()|networkidle"
+)
+
+
+def test_tests_in_a_browser_wait_for_what_they_expect() -> None:
+    """`expect(...)` waits. What a test reckons with is read by `evaluate`, after an `expect` or at a page at rest."""
+    assert AT_ONCE.search('assert table.locator("tbody tr").count() == 2'), "this failed on a machine with other work"
+    driving = [path for path in (ROOT / "tests").glob("*.py") if "page: Any" in path.read_text()]
+    driving.remove(Path(__file__).resolve())
+    assert {"browsing.py", "test_site.py", "test_site_boards.py", "test_annotate.py"} <= {path.name for path in driving}
+    lines = [(path, n, line) for path in driving for n, line in enumerate(path.read_text().splitlines(), start=1)]
+    assert not [f"{path.name}:{n}: {line.strip()}" for path, n, line in lines if AT_ONCE.search(line)]
+
+
 def test_site_holds_no_python_and_tests_are_no_package() -> None:
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],

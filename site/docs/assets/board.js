@@ -239,9 +239,11 @@
       const all = `${this.rows.length} ${this.rows.length === 1 ? "row" : "rows"}`;
       const many = rows.length === this.rows.length ? all : `${rows.length} of ${all}`;
       const narrowed = part ? `, ${part.replace(/_/g, " ")} only` : "";
-      this.csv.disabled = part !== "" && this.showing?.name !== part;
+      const loading = part !== "" && this.showing?.name !== part;
+      this.table.ariaBusy = String(loading);
+      this.csv.disabled = loading;
       const first = drawn.length < rows.length ? `, the first ${FIRST} shown` : "";
-      this.count.textContent = this.csv.disabled ? "Loading…" : many + narrowed + first;
+      this.count.textContent = loading ? "Loading…" : many + narrowed + first;
       if (this.more) {
         this.more.hidden = !first;
         this.more.textContent = `Show all ${rows.length} rows`;

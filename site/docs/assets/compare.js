@@ -67,7 +67,12 @@
   const row = (id) => board.rows.find((r) => r.submission_id === id);
   const head = (...names) => make("thead", {}, make("tr", {}, ...names.map(([name, kind]) => make("th", { scope: "col", class: kind || null, text: name }))));
 
+  // What was asked for last is shown, also where the answer to an older wish comes later.
+  let asked = 0;
+  const begin = () => { place.ariaBusy = "true"; return asked += 1; };
+  const done = () => { place.ariaBusy = "false"; };
   const show = async () => {
+    const mine = begin();
     keep();
     list.replaceChildren(...chosen.map((id) => {
       const remove = make("button", { type: "button", "aria-label": `Remove ${row(id).model}`, text: "×" });
@@ -78,6 +83,7 @@
     if (chosen.length < 2) {
       result.replaceChildren();
       status.textContent = chosen.length ? "Add another model." : "Add two models or more.";
+      done();
       return;
     }
     status.textContent = "Loading…";
@@ -88,11 +94,14 @@
         const drawn = { like: draws(found.like), these: draws(found.these) };
         loaded.set(found.submission_id, { ...found, ...drawn, low: side(found.low), high: side(found.high) });
       }
+      if (mine !== asked) return;
       status.textContent = "";
       result.replaceChildren(pairs(), ...items());
     } catch (error) {
+      if (mine !== asked) return;
       status.textContent = `The draws could not be loaded (${error.message}).`;
     }
+    done();
   };
 
   const unit = () => (board.most === 1 ? "points" : `grades from 0 to ${board.most}`);
@@ -143,22 +152,30 @@
   };
 
   const choose = async (key) => {
-    board = await get(`compare/${key}.json`);
+    begin();
+    const found = await get(`compare/${key}.json`);
+    if (key !== boards.value) return;
+    board = found;
     loaded.clear();
     chosen = chosen.filter((id) => row(id));
     if (!chosen.length) chosen = board.rows.slice(0, FIRST).map((r) => r.submission_id);
     known.replaceChildren(...board.rows.map((r) => make("option", { value: r.model, label: figure(r.score) })));
     await show();
   };
+  const fail = (error) => {
+    status.textContent = `Nothing could be loaded (${error.message}). This page needs to be read from a web server.`;
+    done();
+  };
   const start = async () => {
+    begin();
     const tools = make("div", { class: "ds-tools" }, make("label", {}, make("span", { text: "Board" }), boards), make("label", {}, make("span", { text: "Model" }), models, known), add);
     place.replaceChildren(tools, list, status, result);
     const index = await get("index.json");
-    if (!index.sections.length) { status.textContent = "No board has two models that can be compared yet."; return; }
+    if (!index.sections.length) { status.textContent = "No board has two models that can be compared yet."; done(); return; }
     for (const s of index.sections) boards.append(make("option", { value: s.key, text: `${s.split} ${s.version}, ${s.condition}, ${s.jury}` }));
     const wanted = ask.get("board");
     boards.value = index.sections.some((s) => s.key === wanted) ? wanted : index.sections[0].key;
-    boards.addEventListener("change", () => { chosen = []; choose(boards.value); });
+    boards.addEventListener("change", () => { chosen = []; choose(boards.value).catch(fail); });
     const put = () => {
       const found = board.rows.find((r) => r.model === models.value && !chosen.includes(r.submission_id));
       if (!found) { status.textContent = models.value ? "No other model of this board has that name." : ""; return; }
@@ -170,5 +187,5 @@
     models.addEventListener("keydown", (event) => { if (event.key === "Enter") put(); });
     await choose(boards.value);
   };
-  start().catch((error) => { status.textContent = `Nothing could be loaded (${error.message}). This page needs to be read from a web server.`; });
+  start().catch(fail);
 })();

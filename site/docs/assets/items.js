@@ -80,6 +80,7 @@
     const number = next;
     if (seen.has(number)) return;
     seen.add(number);
+    place.ariaBusy = "true";
     try {
       const reply = await fetch(`${place.dataset.base}-${number}.json`);
       if (!reply.ok) throw new Error(`${reply.status}`);
@@ -91,6 +92,7 @@
       status.textContent = `Part ${number + 1} could not be loaded (${error.message}). These pages need to be read from a web server.`;
       more.textContent = "Try again";
     }
+    place.ariaBusy = "false";
   };
   more.addEventListener("click", load);
   search.addEventListener("input", show);
