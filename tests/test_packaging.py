@@ -96,7 +96,7 @@ def test_the_makefile_has_the_targets_the_project_promises() -> None:
     } <= make_targets()
 
 
-# Every line names a command, whose help a process of its own prints; all they have in common is values, which all import.
+# Every line names a command, whose help a process of its own prints; they share no import but that of the values.
 HELPER = f"""
 import contextlib, io, json, os, runpy, sys, evaluators.values
 for line in sys.stdin:
