@@ -2,10 +2,12 @@
 
 import asyncio
 import gc
+import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
+from threading import current_thread, main_thread
 from typing import NamedTuple, TypeVar
 
 from builders.values import Item
@@ -50,6 +52,19 @@ def run_calls(work: Coroutine[None, None, Result]) -> Result:
             if task.done() and not task.cancelled():
                 task.exception()
         raise
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Let SIGTERM (a scheduler, a container, `kill`) stop a run as Ctrl-C does: calls on their way are paid for."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

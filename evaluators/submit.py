@@ -224,13 +224,15 @@ def guarded(command: Any) -> int:
     from evaluators.prompts import PromptError
     from evaluators.record import RecordError
     from evaluators.rubrics import RubricError
+    from evaluators.run import terminable
     from evaluators.runner import RunEndedError, ServiceDownError
     from evaluators.sealing import SealedRunError
     from evaluators.store import StoreError
 
     again = "what was paid for is kept; the same command goes on from there"
     try:
-        return int(command())
+        with terminable():
+            return int(command())
     except (
         *(SplitError, ReleaseError, BundleError, JuryError, ModelError),
         *(LimitError, PointsError, PredictionError, PriceError, PromptError),

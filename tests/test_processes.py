@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,7 @@ from evaluators.limits import Limits
 from evaluators.submit import main as submit
 from evaluators.values import Reply
 from tests import test_case_submit, test_novel_submit
+from tests.kill_runs import start
 from tests.made import riddle, write_made_split
 from tests.made_case import built
 from tests.made_novel import release
@@ -139,7 +141,7 @@ def test_the_items_of_a_killed_worker_are_done_by_another(tmp_path: Path, alone:
         def disturb() -> None:
             try:
                 server.wait_for_requests(EARLY + 8)
-                os.kill(workers()[0], signal.SIGKILL)
+                os.kill(workers(os.getpid())[0], signal.SIGKILL)
                 # The new worker asks again for what the lost one had in flight, and for nothing else.
                 server.wait_for_requests(EARLY + 12)
             finally:
@@ -179,8 +181,9 @@ def test_ctrl_c_twice_keeps_what_all_workers_paid_for_and_one_process_goes_on(
     assert digests(tmp_path / "out/bundle") == alone
 
 
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 def test_what_is_on_its_way_when_several_processes_are_stopped_is_kept(
-    tmp_path: Path, alone: dict[str, str], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, alone: dict[str, str], capsys: pytest.CaptureFixture[str], by: signal.Signals
 ) -> None:
     write_made_split(tmp_path / "splits", ITEMS)
     with ModelServer(lambda *_: Answer(hold=len(server.requests) > EARLY)) as server, ThreadPoolExecutor() as pool:
@@ -188,7 +191,7 @@ def test_what_is_on_its_way_when_several_processes_are_stopped_is_kept(
         def disturb() -> None:
             try:
                 server.wait_for_requests(EARLY + 4)
-                os.kill(os.getpid(), signal.SIGINT)
+                os.kill(os.getpid(), by)
             finally:
                 server.release()
 
@@ -196,6 +199,31 @@ def test_what_is_on_its_way_when_several_processes_are_stopped_is_kept(
         assert submit(options(tmp_path, server, "--processes", "2", "--concurrency", "4")) == 3
         disturbed.result()
         assert "the workers' calls on their way are waited for" in capsys.readouterr().err
+        assert submit(options(tmp_path, server)) == 0
+        assert len(bodies(server)) == len(set(bodies(server))) == 4 * ITEMS
+    assert digests(tmp_path / "out/bundle") == alone
+
+
+def test_workers_whose_run_is_killed_make_no_call_more_and_keep_what_is_on_its_way(
+    tmp_path: Path, alone: dict[str, str]
+) -> None:
+    write_made_split(tmp_path / "splits", ITEMS)
+    with ModelServer(lambda *_: Answer(hold=len(server.requests) > EARLY)) as server:
+        given = options(tmp_path, server, "--processes", "2", "--concurrency", "4")
+        run = start(given)
+        try:
+            server.wait_for_requests(EARLY + 4)
+            orphans = workers(run.pid or 0)
+        finally:
+            run.kill()
+            run.join()
+            server.release()
+        ends = time.monotonic() + 60
+        while any(parent_of(Path("/proc", str(pid))) for pid in orphans):
+            assert time.monotonic() < ends
+            time.sleep(0.01)
+        assert len(orphans) >= 2
+        assert len(server.requests) == EARLY + 4
         assert submit(options(tmp_path, server)) == 0
         assert len(bodies(server)) == len(set(bodies(server))) == 4 * ITEMS
     assert digests(tmp_path / "out/bundle") == alone
@@ -217,9 +245,9 @@ def test_several_processes_keep_to_one_cap_on_cost_and_use_it_up(
         assert len(server.requests) == 4 * ITEMS
 
 
-def workers() -> list[int]:
-    """The processes that work now: forked from the server that this process started for them."""
-    parents, children = {os.getpid()}, list[int]()
+def workers(of: int) -> list[int]:
+    """The processes that work for a run now: forked from the server that it started for them."""
+    parents, children = {of}, list[int]()
     for _ in range(2):
         children = [int(p.name) for p in Path("/proc").glob("[0-9]*") if parent_of(p) in parents]
         parents = set(children)
@@ -227,10 +255,12 @@ def workers() -> list[int]:
 
 
 def parent_of(process: Path) -> int | None:
+    """None: it has ended, whether or not somebody has asked how."""
     try:
-        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
+        state, parent = (process / "stat").read_text().rpartition(")")[2].split()[:2]
     except OSError:
         return None
+    return None if state == "Z" else int(parent)
 
 
 def test_what_a_worker_meets_ends_the_run_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,12 +5,14 @@ import signal
 from collections.abc import Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
+from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from evaluators.engines import WorkerLostError
 from evaluators.engines.shares import MOST_LIVES, News, Share, later_life, readable, work
 from evaluators.engines.watch import Watch
 from evaluators.progress import say_waiting
+from evaluators.run import terminable
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerProcess
@@ -59,13 +61,21 @@ def _start(share: Share, *, life: int) -> tuple[Connection, _Worker]:
 def _child(share: Share, life: int, connection: Connection) -> None:
     # Ctrl-C at the terminal is for the parent, which passes it on once.
     os.setpgid(0, 0)
+    Thread(target=_outlive_no_parent, args=[connection], daemon=True).start()
     try:
-        work(share, share.journal(life), readable(share), connection.send)
+        with terminable():
+            work(share, share.journal(life), readable(share), connection.send)
         connection.send(None)
     except (RuntimeError, ValueError, OSError) as error:
         connection.send(error)
     except KeyboardInterrupt:
         pass
+
+
+def _outlive_no_parent(connection: Connection) -> None:
+    # The parent says nothing: what comes is the end of its side, and calls that nobody asks for cost money.
+    connection.poll(None)
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def _hear(connection: Connection, at_work: dict[Connection, _Worker], watch: Watch) -> None:
@@ -105,7 +115,7 @@ def _stop(at_work: dict[Connection, _Worker]) -> None:
     except KeyboardInterrupt:
         # Whatever a worker is at: each reply that counts is on disk.
         for worker in at_work.values():
-            worker.process.terminate()
+            worker.process.kill()
         _join(at_work)
         raise
 
