@@ -113,6 +113,15 @@ def test_four_players_are_compared_people_among_them_and_items_sorted(page: Any,
         expect(column).to_have_text(expected)
 
 
+def test_a_board_that_cannot_be_loaded_is_said_where_pairs_would_stand(page: Any, served: str, site: Path) -> None:
+    first, other = [head["section"]["key"] for head in heads(site).values()][:2]
+    visit(page, served, f"compare.html?board={first}")
+    page.route(f"**/compare/{other}.json", lambda route: route.abort())
+    page.locator(".ds-compare select").select_option(other)
+    expect(page.locator(".ds-compare [role=status]")).to_contain_text("Nothing could be loaded")
+    settled(page)
+
+
 def test_a_game_opens_turn_by_turn_and_what_it_says_is_text(page: Any, served: str) -> None:
     visit(page, served, f"{PUZZLE}.html")
     good = page.locator(".ds-answer", has_text="Good").first
