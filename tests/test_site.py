@@ -50,7 +50,8 @@ def kinds(site: Path) -> list[str]:
     return sorted(name for key, (_, name) in found.items() if key not in poorer)
 
 
-@pytest.fixture(scope="module")
+# For the session: a worker that comes back to this module after tests of others would build it anew.
+@pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     with open_store(folder / "s.duckdb") as store:
@@ -59,7 +60,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return build_site(store, folder / "out", fit=fit, options=Options(repository="owner/name")).parent
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def served(site: Path) -> Iterator[str]:
     with serve_pages(site) as (address, _):
         yield address
@@ -408,6 +409,20 @@ def test_a_part_that_cannot_be_loaded_is_said_and_leaves_the_board_as_it_was(pag
     page.get_by_label("Category").first.select_option(CATEGORIES[1])
     page.get_by_text("could not be loaded").wait_for()
     assert figures(page) == everything
+
+
+def test_a_part_that_fails_late_leaves_the_one_that_was_chosen_since(page: Any, served: str) -> None:
+    held: list[Any] = []
+    page.route(re.compile(r"/parts/.*\.json"), lambda one: one.continue_() if held else held.append(one))
+    visit(page, served, f"{RICH}.html")
+    for category in CATEGORIES[:2]:
+        page.get_by_label("Category").first.select_option(category)
+    page.get_by_text(f"rows, {CATEGORIES[1].replace('_', ' ')} only").wait_for()
+    with page.expect_event("requestfailed"):
+        held[0].abort()
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    expect(page).to_have_url(re.compile(f"category={CATEGORIES[1]}"))
+    expect(page.get_by_text("could not be loaded")).to_have_count(0)
 
 
 def test_players_in_another_language_stand_one_click_away_with_theirs_alone(page: Any, served: str) -> None:

@@ -126,6 +126,7 @@
           .then((found) => { this.parts.set(name, found); this.show(); })
           .catch((error) => {
             this.parts.delete(name);
+            if (this.state.part !== name) return; // another was chosen since
             this.state.part = "";
             this.write();
             this.count.textContent = `${name.replace(/_/g, " ")} could not be loaded (${error.message}); a web server is needed.`;
