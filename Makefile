@@ -43,7 +43,7 @@ lint: .venv/ready  ## ruff and mypy --strict
 bench: .venv/ready  ## Print performance as ratios measured side by side
 	$(PY) -m tests.bench
 
-bench-run: .venv/ready  ## CPU, time and memory of runs beside bare litellm and inspect-ai (DEERSTALKER_INSPECT=its python)
+bench-run: .venv/ready  ## CPU, time and memory of runs beside bare litellm and inspect-ai (DEERSTALKER_INSPECT=its environment)
 	$(PY) -m tests.bench_run
 
 bench-site: .venv/ready  ## The site at 250, 500 and 1,000 models x 4 boards x 500 items x 3 judges, and how it grows

@@ -1,8 +1,8 @@
 """make bench-run: what a call costs the client, beside its peers, and how time and memory grow with a run.
 
 The clients share a process and take turns against a loopback server on the other core; CPU counts from after imports
-and a few calls that warm up. `DEERSTALKER_INSPECT` names a Python that has inspect-ai (its OpenAI client conflicts with
-litellm's, so it lives in an environment of its own); without it that line is left out.
+and a few calls that warm up. `DEERSTALKER_INSPECT` names an environment that has inspect-ai (its OpenAI client
+conflicts with litellm's); without it that line is left out.
 """
 
 import argparse
@@ -301,16 +301,16 @@ def inspect_ai(python: str, url: str, samples: int, flight: int) -> Line:
 
 
 def side_by_side(samples: int = 1000, flight: int = 64) -> None:
-    python = os.environ.get("DEERSTALKER_INSPECT")
+    inspect = os.environ.get("DEERSTALKER_INSPECT")
     print(f"\n{samples:,} samples of about 600 tokens, {flight} in flight, 50 ms, taking turns", flush=True)
     with Server(0.05) as server:
         lines = child(list(CLIENTS), server.url, samples, flight).lines
-        if python:
-            lines.append(inspect_ai(python, server.url, samples, flight))
+        if inspect:
+            lines.append(inspect_ai(f"{inspect}/bin/python", server.url, samples, flight))
     for line in lines:
         print(f"  {line.what:28}{line.per_call:7.2f} ms CPU a call {line.calls:6,} calls {line.wall:6.1f} s")
-    if not python:
-        print("  inspect-ai: not measured, DEERSTALKER_INSPECT names no Python that has it")
+    if not inspect:
+        print("  inspect-ai: not measured, DEERSTALKER_INSPECT names no environment that has it")
     cost = {line.what: line.per_call for line in lines}
     for mine in ("ours, solver only", "ours, solver and 3 judges"):
         others = [other for other in cost if other.startswith(("bare litellm", "inspect"))]
