@@ -5,10 +5,10 @@ async with BrokenServer("reset") as server:
 """
 
 import asyncio
-import socket
-import struct
 from types import TracebackType
 from typing import Literal, Self
+
+from tests.servers.model_server import reset_at_close
 
 Way = Literal["reset", "close", "half a head", "half a body", "half a body, reset", "no HTTP", "429", "500", "503"]
 WAYS: dict[Way, bytes] = {
@@ -56,9 +56,7 @@ class BrokenServer:
         writer.write(WAYS[self._way])
         await writer.drain()
         if "reset" in self._way:
-            # Time to linger, none: the kernel ends the connection with a reset.
-            connection = writer.get_extra_info("socket")
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            reset_at_close(writer)
             writer.transport.abort()
         else:
             writer.close()

@@ -197,9 +197,7 @@ class ModelServer:
         if answer.fault == "hang":
             await reader.read()
         if answer.fault == "reset":
-            # Time to linger, none: the kernel ends the connection with a reset.
-            linger = struct.pack("ii", 1, 0)
-            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            reset_at_close(writer)
         if answer.fault is not None:
             return False
         payload = answer.raw
@@ -208,6 +206,11 @@ class ModelServer:
         elif payload is None:
             payload = json.dumps(completion(body, answer, digest)).encode()
         return await _send(writer, answer.status, payload, answer.headers)
+
+
+def reset_at_close(writer: asyncio.StreamWriter) -> None:
+    """Let a connection end in a reset (RST): with no time to linger the kernel ends it so."""
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 async def _send(
